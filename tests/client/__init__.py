@@ -1,1 +1,1 @@
-"""Tests of kafkatx.client: a clock, transports of strings, brokers made of answers."""
+"""Tests of kafkatx.client: a clock, string transports, and brokers made of prepared answers."""

@@ -1,4 +1,4 @@
-"""An administrator of brokers in memory, for the tests of its parts."""
+"""An admin client of brokers in memory, for the tests of its parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.client.fakes import Network
 
 
 class AdminTestCase(SynchronousTestCase):
-    """:meth:`open` it; when the test is over it is closed, and nothing may be left behind."""
+    """Test case whose :meth:`open` makes an admin client; after the test it is closed without leftovers."""
 
     def open(self, brokers: FakeCluster, **settings: Any) -> None:
         """Connect to these brokers."""
@@ -24,21 +24,21 @@ class AdminTestCase(SynchronousTestCase):
         self.addCleanup(self.close)
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Close the client, and check that nothing is left."""
         self.result(self.admin.close())
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
         self.assertEqual(self.network.live(), [])
 
     def result(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """What a call gives, or its error raised; *seconds* is how long it may take."""
+        """Return the result of a call, or raise its error; *seconds* is the longest wait."""
         return self.network.result(waiting, seconds)
 
     def error(self, kind: type[Exception], waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """The error that a call fails with."""
+        """Return the error that a call fails with."""
         with self.assertRaises(kind) as caught:
             self.result(waiting, seconds)
         return caught.exception
 
     def asked(self, request: type[Any]) -> list[int]:
-        """The brokers that got requests of this kind."""
+        """Return the brokers that got requests of this kind."""
         return [node for node, message in self.network.requests if isinstance(message, request)]

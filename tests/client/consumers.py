@@ -1,4 +1,4 @@
-"""Consumers of a broker in memory: the broker's own code behind the client's seam, and a clock's time."""
+"""Consumers of a broker in memory: the broker's own code behind the client's endpoint, and a clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOST = "broker0"
 
 
 class ConsumerTestCase(BrokerTestCase):
-    """``consumer()`` makes one that is started; ``network`` carries what it says to the broker."""
+    """Test case whose ``consumer()`` returns a started one; ``network`` takes its requests to the broker."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "group.initial.rebalance.delay.ms": "0",
@@ -29,13 +29,13 @@ class ConsumerTestCase(BrokerTestCase):
     }
 
     def setUp(self) -> None:
-        """A broker and a network."""
+        """Make a broker and a network."""
         super().setUp()
         self.network = Network(self.serve, self.clock)
         self.addCleanup(lambda: self.assertEqual(self.network.live(), []))
 
     def serve(self, node: int, request: Message, version: int) -> Any:
-        """What the broker answers; it is found where the network has it."""
+        """Return the broker's answer, with the broker's address in the network."""
         key = type(request).API_KEY
         answer = self.answer(key, version, request)
         if isinstance(answer, Deferred):
@@ -43,7 +43,7 @@ class ConsumerTestCase(BrokerTestCase):
         return self.found(self.response(key, version, answer))
 
     def found(self, response: Any) -> Any:
-        """With the broker's name in the network."""
+        """Replace the broker's address by its name in the network."""
         if isinstance(response, MetadataResponse):
             for broker in response.brokers:
                 broker.host = HOST
@@ -54,7 +54,7 @@ class ConsumerTestCase(BrokerTestCase):
         return response
 
     def unstarted(self, **settings: Any) -> Consumer:
-        """A consumer that begins at the start of a log, unless settings say otherwise."""
+        """Return a consumer that begins at the start of a log, unless settings say otherwise."""
         values = {
             "bootstrap_servers": f"{HOST}:9092",
             "kafkatx_endpoint": self.network.endpoint,
@@ -66,7 +66,7 @@ class ConsumerTestCase(BrokerTestCase):
         return consumer
 
     def consumer(self, *partitions: TopicPartition, **settings: Any) -> Consumer:
-        """A consumer of partitions, started."""
+        """Return a started consumer of partitions."""
         consumer = self.unstarted(**settings)
         self.wait(consumer.start())
         consumer.assign(partitions)
@@ -74,7 +74,7 @@ class ConsumerTestCase(BrokerTestCase):
         return consumer
 
     def member(self, *topics: str, listener: Any = None, **settings: Any) -> Consumer:
-        """A consumer of topics in group g, started; it has asked for records, and commits when told to."""
+        """Return a started consumer of topics in group g that has polled, and commits on request."""
         consumer = self.unstarted(**{"group_id": "g", "enable_auto_commit": False, **settings})
         consumer.subscribe(topics, listener=listener)
         self.wait(consumer.start())
@@ -82,10 +82,10 @@ class ConsumerTestCase(BrokerTestCase):
         return consumer
 
     def wait(self, waiting: Deferred[Any], seconds: float = 1.0) -> Any:
-        """What a Deferred fires with within some time, or its error raised."""
+        """Return the result of a Deferred that fires within some time, or raise its error."""
         return self.network.result(waiting, seconds)
 
     def values(self, consumer: Consumer, limit: int | None = None, seconds: float = 1.0) -> list[Any]:
-        """The values that getmany gives next, within some time."""
+        """Return the values of the next getmany."""
         found = self.wait(consumer.getmany(limit, int(seconds * 1000)), 2 * seconds)
         return [record.value for records in found.values() for record in records]

@@ -1,4 +1,4 @@
-"""A group's coordinator for :class:`tests.client.fakes.Network`: the broker's own machine, in memory."""
+"""A group coordinator for :class:`tests.client.fakes.Network`: the broker's own group code, in memory."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ MANY = 8
 class Coordinator:
     """Coordinates the group ``g`` at a node; other nodes are not its coordinator.
 
-    :ivar node: where it is; change it, and the coordinator has moved.
-    :ivar offsets: what is committed: offset, text, leader epoch.
+    :ivar node: id of its node; changed to move the coordinator.
+    :ivar offsets: committed offsets: offset, metadata, leader epoch.
     :ivar commit_errors: the next commits' errors, for all their partitions.
     :ivar fetch_errors: the next fetches' errors, for the group.
     """

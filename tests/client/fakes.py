@@ -1,4 +1,4 @@
-"""Brokers in memory behind the client's ``kafkatx.endpoint`` seam: real bytes, no sockets, a clock's time."""
+"""Brokers in memory behind the client's ``kafkatx.endpoint`` setting: real bytes, no sockets, a clock."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ with acks=0), or a Deferred of one: what is behind it waits, as in a broker."""
 
 
 class Network:
-    """Where clients find the brokers; each is called ``brokerN``, N being its node id.
+    """A network of brokers; each is called ``brokerN``, N being its node id.
 
-    Nothing arrives by itself: :meth:`pump` carries requests and replies until there is nothing to carry.
+    Nothing arrives by itself: :meth:`pump` carries requests and replies until there are none.
 
     :ivar clock: the time of brokers and clients.
-    :ivar answers: the answer to a request's class, which goes before *answer*.
+    :ivar answers: the answers by request class, which take precedence over *answer*.
     :ivar down: nodes that refuse connections.
     :ivar hanging: nodes that never finish connecting.
-    :ivar mute: nodes that read and say nothing.
+    :ivar mute: nodes that read requests and do not answer.
     :ivar newest_api_versions: a request for a newer ApiVersions closes the connection; -1: any does.
-    :ivar newest: per request class the newest version that brokers tell of; -1: they have no such API.
-    :ivar oldest: per request class the oldest one.
+    :ivar newest: the newest version per request class that brokers announce; -1: they have no such API.
+    :ivar oldest: the oldest version per request class.
     :ivar links: every connection that was ever made.
     :ivar requests: (node, request) of all but ApiVersions.
     """
@@ -68,40 +68,40 @@ class Network:
         self.requests: list[tuple[int, Any]] = []
 
     def settings(self, kind: str = "producer", **more: Any) -> ClientSettings:
-        """Settings of a client of these brokers; names with underscores."""
+        """Return settings of a client of these brokers; names have underscores."""
         values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.endpoint, **more}
         return ClientSettings.load(kind, values)
 
     def cluster(self, kind: str = "producer", **more: Any) -> Cluster:
-        """A client's cluster, not started."""
+        """Return a client's cluster that is not started."""
         return Cluster(self.settings(kind, **more), self.clock)
 
     def started(self, kind: str = "producer", **more: Any) -> Cluster:
-        """A client's cluster that has its first metadata."""
+        """Return a client's cluster that has its first metadata."""
         cluster = self.cluster(kind, **more)
         self.result(cluster.start())
         return cluster
 
     def endpoint(self, reactor: Any, host: str, port: int) -> Endpoint:
-        """What ``kafkatx.endpoint`` asks for."""
+        """Return an endpoint, as the setting ``kafkatx.endpoint`` requires."""
         return Endpoint(self, host, port)
 
     def sent(self, request: type[Any]) -> list[Any]:
-        """All requests of one class so far."""
+        """Return all requests of one class so far."""
         return [message for _, message in self.requests if isinstance(message, request)]
 
     def live(self, node: int | None = None) -> list[Link]:
-        """The connections that are open, to one node or to all."""
+        """Return the open connections, to one node or to all."""
         return [link for link in self.links if not link.gone and node in (None, link.node)]
 
     def kill(self, node: int) -> None:
-        """As kill -9: the connections break, and no new ones are accepted."""
+        """Break a node's connections and accept no new ones, as kill -9 does."""
         self.down.add(node)
         for link in self.live(node):
             link.lose()
 
     def pump(self, seconds: float = 0.0) -> None:
-        """Let time pass, then carry what there is to carry, and what comes of that."""
+        """Advance the clock, then carry requests and replies until there are none."""
         self.clock.advance(seconds)
         for _ in range(MOST_ROUNDS):
             moved = [link.move() for link in self.live()]
@@ -111,12 +111,12 @@ class Network:
         raise AssertionError("client and brokers talk for ever")
 
     def run(self, seconds: float, step: float = 0.05) -> None:
-        """Let time pass in steps."""
+        """Advance the clock in steps."""
         for _ in range(round(seconds / step)):
             self.pump(step)
 
     def result(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """Pump until the Deferred fires, within *seconds* of the clock; its result, or its error raised."""
+        """Pump until the Deferred fires, for at most *seconds*; return its result or raise its error."""
         outcome: list[Any] = []
         waiting.addBoth(outcome.append)
         self.pump()
@@ -132,7 +132,7 @@ class Network:
 
 @implementer(IStreamClientEndpoint)
 class Endpoint:
-    """The way to one address."""
+    """An endpoint of one address."""
 
     def __init__(self, network: Network, host: str, port: int) -> None:
         self._network = network
@@ -172,7 +172,7 @@ class Link(StringTransport):
         self._closing: Any = None
 
     def move(self) -> bool:
-        """Read what the client sent, send what is ready; whether there was anything."""
+        """Read the client's bytes, send ready replies; return True if there was anything."""
         data = self.value()
         self.clear()
         if self.node not in self._network.mute:
@@ -185,7 +185,7 @@ class Link(StringTransport):
         return bool(data) or sent
 
     def _read(self) -> None:
-        """Take what was sent; but a broker does not look at what is behind a member that waits for others."""
+        """Take sent requests; stop behind a member that waits for others, as a broker does."""
         while self._unread and not any(
             key in _WAITING and isinstance(reply, Deferred) and not reply.called
             for key, _, _, reply in self._replies
@@ -208,7 +208,7 @@ class Link(StringTransport):
         self._replies.append((key, version, correlation_id, reply))
 
     def versions(self, version: int) -> ApiVersionsResponse:
-        """What the broker speaks."""
+        """Return the versions that the broker supports."""
         newest, oldest = self._network.newest, self._network.oldest
         told = [
             ApiVersion(
@@ -241,24 +241,24 @@ class Link(StringTransport):
         return sent
 
     def lose(self, reason: Exception | None = None) -> None:
-        """The connection breaks."""
+        """Break the connection."""
         if not self.gone:
             self.gone = True
             self.protocol.connectionLost(Failure(reason or ConnectionLost()))
 
     def getHandle(self) -> Link:
-        """Stands for its socket, too."""
+        """Return this object in place of the socket."""
         return self
 
     def setsockopt(self, level: int, option: int, value: int) -> None:
-        """Note it."""
+        """Record the option."""
         self.options.append((level, option, value))
 
     def loseConnection(self) -> None:
-        """The client closes: after what it has sent."""
+        """Close from the client's side, after its bytes were sent."""
         super().loseConnection()
         self._closing = ConnectionDone()
 
     def abortConnection(self) -> None:
-        """The client closes at once."""
+        """Close from the client's side at once."""
         self._network.clock.callLater(0, self.lose, ConnectionLost())

@@ -1,4 +1,4 @@
-"""A producer on brokers in memory that judge sequences as the real broker does."""
+"""A producer on brokers in memory that check sequences as the real broker does."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ STEP_S = 0.01
 class ProducerTestCase(SynchronousTestCase):
     """A topic ``t`` with three partitions, led by brokers 1, 2 and 1, and ``one`` with one.
 
-    :ivar faults: a queue: each produce request takes one, and None means none. LOSE_REQUEST, LOSE_REPLY,
+    :ivar faults: a queue; each produce request takes one: None for no fault, LOSE_REQUEST, LOSE_REPLY,
         NOTHING, a Deferred that the reply waits for, or an ErrorCode for all its partitions.
-    :ivar logs: the partitions.
+    :ivar logs: the logs by partition.
     """
 
     def setUp(self) -> None:
-        """Two brokers, no producer yet."""
+        """Make two brokers, and no producer yet."""
         self.metadata = FakeCluster({"t": [Log(), Log(leader=2), Log()], "one": [Log()]}, brokers=2)
         self.network = Network(self.metadata.answer)
         self.network.clock.advance(1000)
@@ -50,22 +50,22 @@ class ProducerTestCase(SynchronousTestCase):
         self.addCleanup(self.nothing_left)
 
     def nothing_left(self) -> None:
-        """When all producers are closed no timer is left; who did not look at an answer need not know."""
+        """Check that no timer is left once all producers are closed; ignore unhandled ClientClosed errors."""
         gc.collect()
         self.flushLoggedErrors(ClientClosed)
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
     def log(self, topic: str = "one", partition: int = 0) -> Partition:
-        """What a partition has."""
+        """Return the log of a partition."""
         return self.logs.setdefault((topic, partition), Partition())
 
     def records(self, topic: str = "one", partition: int = 0) -> list[Record]:
-        """All records of a partition."""
+        """Return all records of a partition."""
         batches = self.log(topic, partition).batches
         return [record for data in batches for record in iter_records(memoryview(data))]
 
     def answer(self, node: int, request: Any, version: int) -> Any:
-        """What a broker does with a produce request."""
+        """Answer a produce request as a broker does."""
         fault = self.faults.popleft() if self.faults else None
         if fault in (LOSE_REQUEST, NOTHING):
             return fault
@@ -83,11 +83,11 @@ class ProducerTestCase(SynchronousTestCase):
         return response
 
     def give_producer_id(self, node: int, request: Any, version: int) -> Any:
-        """Each time another producer id."""
+        """Return another producer id for each request."""
         return InitProducerIdResponse(producer_id=next(self.producer_ids), producer_epoch=0)
 
     def append(self, node: int, topic: str, part: Any, fault: Any) -> PartitionProduceResponse:
-        """One partition's part of it."""
+        """Append one partition's part of a request."""
         known = self.metadata.topics.get(topic)
         if isinstance(fault, ErrorCode):
             return PartitionProduceResponse(part.index, fault, -1)
@@ -97,7 +97,7 @@ class ProducerTestCase(SynchronousTestCase):
         return PartitionProduceResponse(part.index, code, base)
 
     def producer(self, start: bool = True, **settings: Any) -> Producer:
-        """A producer of these brokers, started, that is closed with the test; nothing lingers by default."""
+        """Return a started producer of these brokers, which is closed after the test; linger.ms is 0."""
         settings = {
             "bootstrap_servers": "broker1:9092",
             "kafkatx_endpoint": self.network.endpoint,
@@ -111,15 +111,15 @@ class ProducerTestCase(SynchronousTestCase):
         return made
 
     def close(self, producer: Producer) -> None:
-        """Close it at once."""
+        """Close the producer at once."""
         self.network.result(producer.close(timeout_s=0))
 
     def result(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """Pump until it fires."""
+        """Pump until the Deferred fires; return its result."""
         return self.network.result(waiting, seconds)
 
     def error(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """Pump until it fails."""
+        """Pump until the Deferred fails; return its error."""
         outcome: list[Any] = []
         waiting.addErrback(outcome.append)
         waiting.addCallback(lambda value: value if outcome else self.fail(f"it fired with {value!r}"))
@@ -127,16 +127,16 @@ class ProducerTestCase(SynchronousTestCase):
         return outcome[0].value
 
     def requests(self) -> list[Any]:
-        """All produce requests so far."""
+        """Return all produce requests so far."""
         return self.network.sent(ProduceRequest)
 
     def sizes(self) -> list[list[int]]:
-        """How many records each produce request had for each of its partitions."""
+        """Return the number of records of each partition in each produce request."""
         return [
             [len(list(iter_records(memoryview(p.records)))) for t in r.topic_data for p in t.partition_data]
             for r in self.requests()
         ]
 
     def producer_ids_asked(self) -> int:
-        """How often a producer id was asked for."""
+        """Return the number of requests for a producer id."""
         return len(self.network.sent(InitProducerIdRequest))

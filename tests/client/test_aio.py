@@ -26,7 +26,7 @@ NOWHERE = "127.0.0.1:1"
 
 
 def run(main: Callable[[], Awaitable[Any]]) -> Any:
-    """What a coroutine function gives in a loop of its own."""
+    """Return the result of a coroutine function, run in a new loop."""
 
     async def body() -> Any:
         return await main()
@@ -36,7 +36,7 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
 
 class BridgeTests(SynchronousTestCase):
     def test_functions(self) -> None:
-        """Plain functions, coroutine functions of asyncio and functions that return Deferreds all do."""
+        """Plain functions, coroutine functions of asyncio and functions with Deferreds are accepted."""
 
         async def slow(value: int) -> int:
             await asyncio.sleep(0)
@@ -51,7 +51,7 @@ class BridgeTests(SynchronousTestCase):
         self.assertEqual(run(main), [3, 7])
 
     def test_listener(self) -> None:
-        """A listener's coroutine is awaited; a method that it lacks is lacking."""
+        """A listener's coroutine is awaited; missing methods stay missing."""
 
         async def told(places: set[TopicPartition]) -> int:
             return len(places)
@@ -66,7 +66,7 @@ class BridgeTests(SynchronousTestCase):
 
 class ClientTests(SynchronousTestCase):
     def test_no_loop(self) -> None:
-        """Outside of a loop a client cannot be made."""
+        """A client cannot be made outside of a loop."""
         self.assertRaises(RuntimeError, Consumer)
 
     def test_bad_setting(self) -> None:
@@ -83,7 +83,7 @@ class ClientTests(SynchronousTestCase):
         self.assertEqual(run(main), 0)
 
     def test_nobody_answers(self) -> None:
-        """``async with`` raises what start failed with, and has closed the client then."""
+        """An error of start is raised by ``async with``, after the client was closed."""
 
         async def main() -> int:
             try:
@@ -106,7 +106,7 @@ class ClientTests(SynchronousTestCase):
         run(main)
 
     def test_records_in_a_cancelled_task(self) -> None:
-        """Records that come in the turn in which the task is cancelled are the next again."""
+        """Records that arrive in the turn in which the task is cancelled are delivered next."""
         coming: Deferred[Any] = Deferred()
         sought: list[tuple[TopicPartition, int]] = []
 
@@ -129,12 +129,12 @@ class StreamTests(SynchronousTestCase):
     """A connector's streams, in a loop of asyncio."""
 
     def hand(self, *offsets: int) -> Delivery:
-        """Records that a connector deals."""
+        """Return records that a connector delivers."""
         position: Any = SimpleNamespace(place=PLACE)
         return Delivery(position, [Record("t", 0, offset) for offset in offsets], offsets[0])
 
     def test_records(self) -> None:
-        """Records come one by one; who leaves the loop is done with the last when it asks again."""
+        """Records come one by one; the last one is finished when a left loop asks for the next."""
 
         async def main() -> None:
             reactor = SimpleNamespace(seconds=lambda: 0.0)
@@ -157,7 +157,7 @@ class StreamTests(SynchronousTestCase):
         run(main)
 
     def test_end(self) -> None:
-        """The iteration ends with the connector, and raises what that fails with."""
+        """The iteration ends with the connector, and raises its error."""
 
         async def main() -> None:
             for error in (ClientClosed("x"), KafkaTXError("no")):
@@ -173,7 +173,7 @@ class StreamTests(SynchronousTestCase):
         run(main)
 
     def test_shutdown(self) -> None:
-        """``shutdown`` and ``close`` are one: the connector's, with its time, once."""
+        """A connector is shut down once by ``shutdown`` and ``close`` together, within its time."""
         times: list[float] = []
 
         async def main() -> None:

@@ -22,7 +22,7 @@ class DeferredTests(SynchronousTestCase):
 
         @deferred
         async def half(number: int) -> int:
-            """Half of it."""
+            """Return half of it."""
             if number % 2:
                 raise ValueError(number)
             return number // 2
@@ -32,7 +32,7 @@ class DeferredTests(SynchronousTestCase):
         self.assertEqual((half.__name__, half.__doc__), ("half", "Half of it."))
 
     def test_cancelled(self) -> None:
-        """Cancelling it cancels what the coroutine waits for."""
+        """A cancelled Deferred cancels the one that the coroutine waits for."""
         waiting: Deferred[None] = Deferred()
 
         @deferred
@@ -47,7 +47,7 @@ class DeferredTests(SynchronousTestCase):
 
 class TogetherTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two calls that wait."""
+        """Make two calls that wait."""
         self.waiting: dict[str, Deferred[Any]] = {"a": Deferred(), "b": Deferred()}
         self.running = Deferred.fromCoroutine(gather_by_key(self.waiting, self.call))
 
@@ -56,27 +56,27 @@ class TogetherTests(SynchronousTestCase):
         return await self.waiting[key]
 
     def test_all(self) -> None:
-        """All are called at once; the results come by key, in the order of the keys."""
+        """All calls begin at once; the results come by key, in the order of the keys."""
         self.waiting["b"].callback(2)
         self.assertNoResult(self.running)
         self.waiting["a"].callback(1)
         self.assertEqual(list(self.successResultOf(self.running).items()), [("a", 1), ("b", 2)])
 
     def test_one_fails(self) -> None:
-        """The first error is raised as it is, and the others are cancelled and not heard of."""
+        """The first error is raised unchanged, and the others are cancelled and dropped."""
         self.waiting["b"].errback(KeyError("b"))
         self.failureResultOf(self.running, KeyError)
         self.assertTrue(self.waiting["a"].called)
         self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_cancelled(self) -> None:
-        """Cancelling cancels all."""
+        """A cancellation cancels all calls."""
         self.running.cancel()
         self.failureResultOf(self.running, CancelledError)
         self.assertTrue(all(one.called for one in self.waiting.values()))
 
     def test_forgotten(self) -> None:
-        """Whoever drops all of it while it waits is told of no error."""
+        """No error is logged if the waiting Deferreds are dropped."""
         del self.running
         self.waiting.clear()
         gc.collect()
@@ -84,13 +84,13 @@ class TogetherTests(SynchronousTestCase):
         self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_none(self) -> None:
-        """Nothing gives nothing."""
+        """An empty mapping gives an empty result."""
         self.assertEqual(self.successResultOf(Deferred.fromCoroutine(gather_by_key([], self.call))), {})
 
 
 class ClusterTests(SynchronousTestCase):
     def test_own(self) -> None:
-        """Without another's cluster there is a new one of these settings."""
+        """A client without another's cluster makes a new one of its settings."""
         clock = Clock()
         settings, cluster = client_cluster("admin", {"bootstrap_servers": "a:1"}, clock, None)
         self.assertIs(cluster.settings, settings)
@@ -98,7 +98,7 @@ class ClusterTests(SynchronousTestCase):
         self.assertRaises(SettingError, client_cluster, "admin", {}, clock, None)
 
     def test_shared(self) -> None:
-        """On another's cluster the brokers need not be named again; other settings are this client's."""
+        """A client of another's cluster needs no servers in its settings; other settings are its own."""
         shared = Cluster(ClientSettings.load("producer", {"bootstrap.servers": "a:1,b:2"}), Clock())
         settings, cluster = client_cluster("consumer", {"group_id": "g"}, None, shared)
         self.assertIs(cluster, shared)

@@ -24,7 +24,7 @@ class EventHandlerTests(EventHandlerContract, SynchronousTestCase):
 
 class ExtensionTests(SynchronousTestCase):
     def test_by_name(self) -> None:
-        """They are installed under a name."""
+        """The built-in hooks are installed under a name."""
         self.assertIs(type(find(IProducerCallbacks, "none", "callback.handler")()), ProducerCallbacks)
         self.assertIs(type(find(IEventHandler, "default", "event.handler")()), EventHandler)
 
@@ -33,24 +33,24 @@ class Twice(EventHandler):
     """Sends twice."""
 
     def handle(self, node_id: int, batches: Any, send: Any) -> Any:
-        """Send, and send."""
+        """Send, and send again."""
         send()
         return send()
 
 
 class Swallows(EventHandler):
-    """Takes what failed for delivered."""
+    """Reports failed batches as delivered."""
 
     def handle(self, node_id: int, batches: Any, send: Any) -> Any:
-        """Send, and look away."""
+        """Send, and hide failures."""
         return send().addErrback(lambda _: None)
 
 
 class Forgets(EventHandler):
-    """Fires with something of its own."""
+    """Fires with an invented response."""
 
     def handle(self, node_id: int, batches: Any, send: Any) -> Any:
-        """Send, and make something up."""
+        """Send, and invent a response."""
         send()
         return succeed("done")
 
@@ -59,34 +59,34 @@ class Changes(ProducerCallbacks):
     """Changes a batch, and returns nothing for a record."""
 
     def before_enqueue(self, record: ProducerRecord) -> Any:
-        """Nothing."""
+        """Return nothing."""
 
     def after_dequeue(self, batch: Any) -> None:
-        """Something that must not be."""
+        """Change the batch."""
         batch.attempts = 0
 
     def before_close(self) -> Any:
-        """What is no record."""
+        """Return a value that is not a record."""
         return [b"value"]
 
 
 class ContractTests(SynchronousTestCase):
-    """That the contracts can fail."""
+    """The contract tests fail for broken implementations."""
 
     def breaks(self, contract: Any, **made: Any) -> None:
-        """The test called for fails for this implementation."""
+        """Check that the named test fails for this implementation."""
         name = made.pop("test")
         case = type("Broken", (contract, SynchronousTestCase), made)(name)
         with self.assertRaises(self.failureException):
             getattr(case, name)()
 
     def test_event_handlers(self) -> None:
-        """Sending twice, hiding a failure, making a response up: each breaks the contract."""
+        """An event handler breaks the contract if it sends twice, hides a failure, or invents a response."""
         self.breaks(EventHandlerContract, make_handler=Twice, test="test_response")
         self.breaks(EventHandlerContract, make_handler=Swallows, test="test_failure")
         self.breaks(EventHandlerContract, make_handler=Forgets, test="test_response")
 
     def test_callbacks(self) -> None:
-        """Losing a record, changing a batch, giving what is no record: each breaks the contract."""
+        """Callbacks break the contract if they lose a record, change a batch, or return no record."""
         for name in ("test_record", "test_batches_unchanged", "test_last"):
             self.breaks(ProducerCallbacksContract, make_callbacks=Changes, test=name)

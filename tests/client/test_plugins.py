@@ -22,11 +22,11 @@ from kafkatx.partitioners import DefaultPartitioner, RoundRobinPartitioner
 
 class PluginsTests(SynchronousTestCase):
     def settings(self, kind: str = "producer", **values: Any) -> ClientSettings:
-        """Settings of a client."""
+        """Return settings of a client."""
         return ClientSettings.load(kind, values)
 
     def partitioner(self, **values: Any) -> Any:
-        """The partitioner of some settings."""
+        """Return the partitioner of some settings."""
         return configured_instance(self.settings(**values), producer.PARTITIONER_CLASS, IPartitioner)
 
     def test_name(self) -> None:
@@ -75,7 +75,7 @@ class PluginsTests(SynchronousTestCase):
             self.assertEqual(encode and encode("t", "v"), expected)
 
     def test_decoder(self) -> None:
-        """Decoders likewise."""
+        """Decoders are found in the same way."""
         plain = decoder(self.settings("consumer"), consumer.VALUE_DESERIALIZER)
         self.assertIsNone(plain)
         decode = decoder(self.settings("consumer", value_deserializer="json"), consumer.VALUE_DESERIALIZER)

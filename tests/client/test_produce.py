@@ -18,13 +18,13 @@ from tests.client.producing import ProducerTestCase
 
 
 class Heard:
-    """An ``on_delivery`` that keeps what it heard."""
+    """An ``on_delivery`` that keeps its arguments."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Exception | None, RecordMetadata | None]] = []
 
     def __call__(self, error: Exception | None, metadata: RecordMetadata | None) -> None:
-        """Keep it."""
+        """Keep the arguments."""
         self.calls.append((error, metadata))
 
 
@@ -34,7 +34,7 @@ def fail(error: Exception | None, metadata: RecordMetadata | None) -> None:
 
 
 class ProduceTests(ProducerTestCase):
-    """What goes in and what comes back."""
+    """Sent records and their results."""
 
     def test_in_order_with_send(self) -> None:
         """Records of both calls and of lists keep their order, each with its own time."""
@@ -57,7 +57,7 @@ class ProduceTests(ProducerTestCase):
         self.assertEqual(self.sizes(), [[1], [8]])
 
     def test_on_delivery(self) -> None:
-        """A callback hears once where the record is, or why it is nowhere, and may raise."""
+        """A callback is called once, with the metadata or the error, and may raise."""
         producer = self.producer()
         heard = Heard()
         producer.produce("one", b"1", on_delivery=heard, timestamp_ms=5)
@@ -74,7 +74,7 @@ class ProduceTests(ProducerTestCase):
         self.assertEqual(len(self.flushLoggedErrors(KeyError)), 1)
 
     def test_flush_tells(self) -> None:
-        """Without a callback the next flush fails, when all is settled: how many, and why the first."""
+        """The next flush reports failed records without a callback: their number, and the first error."""
         producer = self.producer(linger_ms=1000, batch_size=1)
         self.result(producer.send("one", b"0"), 2)
         self.faults.append(ErrorCode.INVALID_RECORD)
@@ -107,7 +107,7 @@ class ProduceTests(ProducerTestCase):
         self.result(flushed[1])
 
     def test_close_tells(self) -> None:
-        """close() fails with what was lost, and the producer is closed."""
+        """close() fails if records were lost, and the producer is closed."""
         producer = self.producer(linger_ms=60_000)
         producer.produce("one", b"1")
         error = self.error(producer.close(timeout_s=0))
@@ -118,7 +118,7 @@ class ProduceTests(ProducerTestCase):
         self.assertRaises(ClientClosed, producer.produce, "one", b"2")
 
     def test_raises(self) -> None:
-        """What can be known at once is raised."""
+        """Errors that are known at once are raised."""
         producer = self.producer(max_request_size=500)
         self.result(producer.send("one", b"0"))
         self.assertRaises(RequestError, producer.produce, "one", b"v", partition=1)
@@ -126,7 +126,7 @@ class ProduceTests(ProducerTestCase):
         self.assertIs(error.code, ErrorCode.MESSAGE_TOO_LARGE)
 
     def test_full(self) -> None:
-        """With the memory full it raises at once, and after ready() it goes on."""
+        """A full memory raises an error at once, and after ready() records are accepted."""
         producer = self.producer(buffer_memory=1000)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -147,7 +147,7 @@ class ProduceTests(ProducerTestCase):
         self.assertEqual(len(self.log().values), taken + 2)
 
     def test_does_not_overtake(self) -> None:
-        """While calls of send() wait for room it raises."""
+        """An error is raised while calls of send() wait for memory."""
         producer = self.producer(buffer_memory=1000)
         self.result(producer.send("one", b"0"))
         self.faults.append(Deferred())
@@ -184,7 +184,7 @@ class ProduceTests(ProducerTestCase):
         self.assertLessEqual(max(sizes), 9)
 
     def test_expires(self) -> None:
-        """A batch that is given up while it is open takes no more records: the next go into another."""
+        """A batch that expired while open takes no more records: the next go into another."""
         producer = self.producer(linger_ms=3000, request_timeout_ms=1000, delivery_timeout_ms=4000)
         self.result(producer.send("one", b"0"), 4)
         producer._sender.stop()

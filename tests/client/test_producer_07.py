@@ -1,4 +1,4 @@
-"""Tests of what Kafka 0.7's producer could: each call a request of its own, lists of any topics and keys."""
+"""Tests of features of Kafka 0.7's producer: a request for each call, and lists of any topics and keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SyncTests(ProducerTestCase):
     """producer.type=sync."""
 
     def test_never_merged(self) -> None:
-        """Each call is a batch of its own, also before the topic is known and while others are under way."""
+        """Each call has its own batch, even before the topic is known and while others are in flight."""
         producer = self.producer(producer_type="sync")
         reply: Deferred[None] = Deferred()
         self.faults.append(reply)
@@ -44,7 +44,7 @@ class BatchSizeTests(ProducerTestCase):
     """batch.size."""
 
     def test_bound(self) -> None:
-        """No batch is larger than batch.size, whatever is under way, unless one record is."""
+        """No batch is larger than batch.size, unless one record is."""
         for size in (1, 200, 1000):
             self.log().batches.clear()
             self.logs.clear()
@@ -93,7 +93,7 @@ class SendAllTests(ProducerTestCase):
             self.assertEqual(len(self.requests()) - before, brokers)
 
     def test_fails_when_all_are_settled(self) -> None:
-        """The first list's error comes when all are settled; the others are sent."""
+        """The first list's error is raised when all lists are settled; the others are sent."""
         producer = self.producer()
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -109,7 +109,7 @@ class SendAllTests(ProducerTestCase):
         self.assertIsInstance(self.error(producer.send_all([ProducerData("one", [b"2"])])), ProduceFailed)
 
     def test_nothing(self) -> None:
-        """An empty list gives an empty list; what is no list of ProducerData fails."""
+        """An empty list returns an empty list; an argument that is no list of ProducerData fails."""
         producer = self.producer()
         self.assertEqual(self.result(producer.send_all([])), [])
         for wrong in (5, [5], [("one",)]):
@@ -118,7 +118,7 @@ class SendAllTests(ProducerTestCase):
         self.result(producer.send("one", b"1"))
 
     def test_cancelled(self) -> None:
-        """Cancelling it drops the answers, and the records are sent."""
+        """A cancelled call drops its results, and the records are sent."""
         producer = self.producer()
         waiting = producer.send_all([ProducerData("one", [b"1"]), ProducerData("one", [b"2"])])
         waiting.cancel()

@@ -1,9 +1,9 @@
 """A model of the producer's promises: random calls, brokers and failures, on a clock.
 
-Calls have right and wrong arguments; brokers answer, refuse, keep silent, disconnect, send garbage and old
-answers again, die, come back and hand partitions over. Through all of it: each Deferred and callback fires
-within max.block.ms and delivery.timeout.ms, nothing acknowledged is missing or elsewhere than was told,
-nothing is in a log twice, and no partition's order changes.
+Calls have right and wrong arguments; brokers answer, refuse, are silent, disconnect, send garbage and
+repeated answers, die, come back and move partitions. Nevertheless each Deferred and callback fires within
+max.block.ms and delivery.timeout.ms, every acknowledged record is at its offset, no record is in a log
+twice, and each partition keeps its order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ERRORS = [
 
 @attrs.define(eq=False)
 class Call:
-    """One call. ``numbers``: the values it sent, in order; ``outcome``: what came of it, once known."""
+    """One call. ``numbers``: the values it sent, in order; ``outcome``: its results, once known."""
 
     numbers: list[int]
     at_s: float
@@ -60,7 +60,7 @@ class World:
         self.case = case
         self.network = case.network
         self.random = random.Random(seed)
-        random.seed(seed)  # pauses are drawn by it
+        random.seed(seed)  # pauses are drawn from it
         self.number = 0
         self.calls: list[Call] = []
         self.silent: list[Deferred[None]] = []
@@ -88,19 +88,19 @@ class World:
             else answer(*asked)
         )
 
-    # -- what the application does
+    # -- the application's actions
 
     def value(self) -> bytes:
-        """The next number, as a value of some size."""
+        """Return the next number, as a value of some size."""
         self.number += 1
         return b"%d " % self.number + b"x" * self.random.choice([0, 0, 30, 200, 800])
 
     def values(self) -> list[bytes]:
-        """Some of them."""
+        """Return several values."""
         return [self.value() for _ in range(self.random.randint(1, 5))]
 
     def record(self) -> dict[str, Any]:
-        """Arguments of ``send``; some are wrong."""
+        """Return arguments of ``send``; some are wrong."""
         more: dict[str, Any] = {"topic": self.random.choice(TOPICS), "value": self.value()}
         if self.random.random() < 0.3:
             more["key"] = b"k%d" % self.random.randrange(4)
@@ -123,12 +123,12 @@ class World:
         self.calls.append(call)
 
     def send(self) -> None:
-        """One record."""
+        """Send one record."""
         first = self.number
         self.watch(first, self.producer.send(**self.record()))
 
     def send_batch(self) -> None:
-        """A list."""
+        """Send a list."""
         first = self.number
         key = self.random.choice([None, None, b"k"])
         values: list[Any] = self.values()
@@ -137,13 +137,13 @@ class World:
         self.watch(first, self.producer.send_batch(self.random.choice(TOPICS), values, key))
 
     def send_all(self) -> None:
-        """Several lists."""
+        """Send several lists."""
         first = self.number
         data = [ProducerData(self.random.choice(TOPICS), self.values()) for _ in range(2)]
         self.watch(first, self.producer.send_all(data))
 
     def produce(self) -> None:
-        """One record with a callback, or without."""
+        """Produce one record with a callback, or without."""
         record = self.record()
         call = Call([self.number], self.network.clock.seconds())
         if self.random.random() < 0.5:
@@ -156,18 +156,18 @@ class World:
             self.calls.append(call)
 
     def flush(self) -> None:
-        """Flush, and wait for it like for a record."""
+        """Flush, and watch it like a record."""
         self.watch(self.number, self.producer.flush())
 
     def cancel(self) -> None:
-        """Lose interest in an answer."""
+        """Cancel a call."""
         if self.calls and (waiting := self.random.choice(self.calls[-5:]).waiting) is not None:
             waiting.cancel()
 
-    # -- what happens to it
+    # -- faults
 
     def fault(self) -> None:
-        """The next produce requests do not go well."""
+        """Make the next produce requests fail."""
         for _ in range(self.random.randint(1, 4)):
             silent: Deferred[None] = Deferred()
             self.silent.append(silent)
@@ -175,30 +175,30 @@ class World:
             self.case.faults.append(self.random.choice(kinds))
 
     def speak(self) -> None:
-        """A broker that was silent answers after all."""
+        """Make a silent broker answer."""
         if self.silent:
             silent = self.silent.pop(self.random.randrange(len(self.silent)))
             if not silent.called:
                 silent.callback(None)
 
     def kill(self) -> None:
-        """A broker dies, another comes back."""
+        """Kill a broker, or bring another back."""
         self.network.down.clear()
         if self.random.random() < 0.7:
             self.network.kill(self.random.choice([1, 2]))
 
     def mute(self) -> None:
-        """A broker reads nothing, or does again; metadata may be hard to get."""
+        """Make a broker silent, or let it answer again; metadata may be affected."""
         self.network.mute = self.random.choice([set(), set(), {1}, {2}])
         self.metadata_fails = self.random.choice([0.0, 0.0, 0.5])
 
     def move(self) -> None:
-        """Partitions have other leaders, or none."""
+        """Give partitions other leaders, or none."""
         for log in self.random.choice(list(self.case.metadata.topics.values())):
             log.leader = self.random.choice([1, 2, -1])
 
     def babble(self) -> None:
-        """A broker sends garbage, or its last answer once more."""
+        """Send garbage from a broker, or its last answer once more."""
         for link in self.network.live():
             if self.random.random() < 0.5 and link.protocol.error is None:
                 garbage = self.random.randbytes(self.random.randint(1, 40))
@@ -208,7 +208,7 @@ class World:
     # -- time
 
     def pump(self, seconds: float) -> None:
-        """Let time pass; note what brokers say, and check that nothing is late."""
+        """Advance the clock; record the brokers' bytes, and check that no call is late."""
         for link in self.network.live():
             if link not in self.last:
                 self.last[link] = b""
@@ -220,7 +220,7 @@ class World:
                 self.case.fail(f"nothing came of {call} by {now_s}")
 
     def tap(self, link: Link) -> None:
-        """Keep the last thing that a broker said on a connection."""
+        """Keep the last bytes that a broker sent on a connection."""
         receive = link.protocol.dataReceived
 
         def received(data: bytes) -> None:
@@ -230,7 +230,7 @@ class World:
         link.protocol.dataReceived = received
 
     def heal(self) -> None:
-        """Everything works again."""
+        """End all faults."""
         self.network.down.clear()
         self.network.mute = set()
         self.metadata_fails = 0.0
@@ -244,7 +244,7 @@ class World:
 
 class PromisesTests(ProducerTestCase):
     def test_promises(self) -> None:
-        """Whatever happens."""
+        """The promises hold in every random run."""
         for seed in SEEDS:
             self.setUp()  # other brokers for each
             try:
@@ -253,7 +253,7 @@ class PromisesTests(ProducerTestCase):
                 raise AssertionError(f"seed {seed}") from error
 
     def live(self, world: World) -> None:
-        """Let one producer live and end."""
+        """Run one producer to its end."""
         mine = [world.send] * 12 + [world.produce] * 6
         mine += [world.send_batch] * 3 + [world.send_all, world.flush, world.cancel]
         fate = [world.fault] * 4 + [world.speak, world.kill, world.mute, world.move, world.babble, world.heal]
@@ -276,7 +276,7 @@ class PromisesTests(ProducerTestCase):
         self.nothing_left()
 
     def check(self, calls: list[Call]) -> None:
-        """What is in the logs, and what was said of it."""
+        """Check the logs against the results of calls."""
         for (topic, partition), log in self.logs.items():
             numbers = [int(value.split()[0]) for value in log.values if value is not None]
             self.assertEqual(numbers, sorted(set(numbers)), (topic, partition))
@@ -289,7 +289,7 @@ class PromisesTests(ProducerTestCase):
                     numbers = self.check_told(metadata, numbers)
 
     def check_told(self, metadata: RecordMetadata | BatchMetadata, numbers: list[int]) -> list[int]:
-        """What was acknowledged is where it was told to be; returns the rest of the numbers."""
+        """Check that acknowledged records are at their offsets; return the rest of the numbers."""
         values = self.log(metadata.topic, metadata.partition).values
         found = [int((value or b"0").split()[0]) for value in values]
         if isinstance(metadata, RecordMetadata):

@@ -17,7 +17,7 @@ SENTENCE = "a record's {0} must be bytes, not str: encode it, or set {0}.seriali
 
 class ProducerTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A producer that is not connected."""
+        """Make a producer that is not connected."""
         self.producer = Producer(bootstrap_servers=NOWHERE)
         self.addCleanup(self.producer.close)
 

@@ -1,4 +1,4 @@
-"""A partition as a broker has it, for what producers must get right: order, duplicates, gaps."""
+"""A partition as on a broker, as far as producers need it: order, duplicates, gaps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkatx.records.batch import check, iter_records, parse_header
 
 @attrs.define
 class Partition:
-    """Takes batches as :mod:`kafkatx.log.producer_state` judges them: the broker's own table.
+    """Accepts batches by :mod:`kafkatx.log.producer_state`, the broker's own check.
 
     :ivar old: as before Kafka 2.5 a producer that it does not know has to begin with sequence 0.
     """
@@ -23,7 +23,7 @@ class Partition:
     old: bool = False
 
     def forget(self) -> None:
-        """Retention has deleted all batches: producers are known no more."""
+        """Forget all producers, as after retention has deleted all batches."""
         self.producers = ProducerStateManager()
 
     def append(self, data: bytes) -> tuple[ErrorCode, int]:

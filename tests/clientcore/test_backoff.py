@@ -13,7 +13,7 @@ class BackoffTests(SynchronousTestCase):
         self.assertEqual(list(Backoff(6, 100, 1000).pauses_s()), [0.1, 0.2, 0.4, 0.8, 1.0, 1.0])
 
     def test_for_ever(self) -> None:
-        """After a long night a pause is still the longest."""
+        """A pause after very many attempts is still the longest."""
         self.assertEqual(Backoff(first_ms=100, longest_ms=1000).pause_s(10_000), 1.0)
         self.assertEqual(Backoff(first_ms=0).pause_s(10_000), 0.0)
 
@@ -22,7 +22,7 @@ class BackoffTests(SynchronousTestCase):
         self.assertEqual(list(Backoff(2, 500, 100).pauses_s()), [0.5, 0.5])
 
     def test_jitter(self) -> None:
-        """With jitter a pause strays by a fifth either way, but not above the longest."""
+        """Jitter changes a pause by up to a fifth, but not above the longest."""
         low = Backoff(first_ms=100, jitter=JITTER, draw=lambda least, most: least)
         high = Backoff(first_ms=100, jitter=JITTER, draw=lambda least, most: most)
         self.assertAlmostEqual(low.pause_s(0), 0.08)

@@ -18,13 +18,13 @@ class BootstrapTests(SynchronousTestCase):
         self.assertEqual(parse_bootstrap(["a:1", "b:2"]), [("a", 1), ("b", 2)])
 
     def test_bad_forms(self) -> None:
-        """What is no HOST:PORT is refused with a message that names it."""
+        """An invalid HOST:PORT is refused with a message that quotes it."""
         for text in ("a:b", ":9092", "a:0", "a:65536", "[::1", "[::1]9092", "a:-1", "a:²"):
             error = self.assertRaises(SettingError, parse_bootstrap, text)
             self.assertIn(repr(text), str(error))
         self.assertRaises(SettingError, parse_bootstrap, " , ")
 
     def test_shown(self) -> None:
-        """An address is formatted as it can be typed again."""
+        """An address is formatted so that it can be parsed again."""
         for text in ("a:1", "[::1]:3"):
             self.assertEqual([format_address(address) for address in parse_bootstrap(text)], [text])

@@ -16,14 +16,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kafkatx.__file__)))
 
 class DocumentsTests(SynchronousTestCase):
     def test_up_to_date(self) -> None:
-        """The page in the repository is what the tables say; "make documents" writes it."""
+        """The page in the repository agrees with the tables; "make documents" writes it."""
         with open(os.path.join(ROOT, "docs/client-settings.md"), encoding="utf-8") as file:
             self.assertEqual(
                 file.read(), page(), "docs/client-settings.md is not up to date; run: make documents"
             )
 
     def test_all_there(self) -> None:
-        """Every setting stands on the page, and what is refused."""
+        """Every setting is on the page, including refused ones."""
         text = page()
         for table in (common, *KINDS.values()):
             for section in (*table.SECTIONS, table.KEPT):

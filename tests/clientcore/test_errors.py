@@ -22,7 +22,7 @@ from kafkatx.errors import ErrorCode, RequestError
 
 class ErrorTests(SynchronousTestCase):
     def test_retriable(self) -> None:
-        """Broken connections and retriable codes are tried again, final judgements are not."""
+        """Broken connections and retriable codes are retried, final errors are not."""
         self.assertTrue(retriable(ConnectionFailed("x")))
         self.assertTrue(retriable(RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
         self.assertFalse(retriable(RequestError(ErrorCode.MESSAGE_TOO_LARGE)))
@@ -36,7 +36,7 @@ class ErrorTests(SynchronousTestCase):
         self.assertFalse(retriable(ValueError()))
 
     def test_fatal(self) -> None:
-        """A client that was fenced, or refused as a whole, is of no use; after other errors it is."""
+        """A client that was fenced or refused as a whole is unusable; after other errors it is not."""
         for code in (
             ErrorCode.PRODUCER_FENCED,
             ErrorCode.FENCED_INSTANCE_ID,
@@ -50,7 +50,7 @@ class ErrorTests(SynchronousTestCase):
         self.assertEqual(fatal_and_retriable, [])
 
     def test_check(self) -> None:
-        """A code becomes an error that says what it was about; 0 passes."""
+        """A code becomes an error with its context; 0 raises nothing."""
         check(0, "x")
         error = self.assertRaises(RequestError, check, 10, "topic 't'")
         self.assertEqual(str(error), "topic 't': message too large")

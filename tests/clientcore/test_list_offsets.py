@@ -14,11 +14,11 @@ T3, T4 = TopicPartition("t", 3), TopicPartition("t", 4)
 
 class ListOffsetsTests(SynchronousTestCase):
     def response(self, *partitions: m.ListOffsetsPartitionResponse) -> m.ListOffsetsResponse:
-        """What is said of partitions of one topic."""
+        """Return a response for partitions of one topic."""
         return m.ListOffsetsResponse(topics=[m.ListOffsetsTopicResponse("t", list(partitions))])
 
     def test_request(self) -> None:
-        """Partitions are gathered by topic."""
+        """Partitions are grouped by topic."""
         asked = request({T3: -1, TopicPartition("u", 0): -2, T4: 99}, 1)
         self.assertEqual(asked.isolation_level, 1)
         found = {
@@ -27,12 +27,12 @@ class ListOffsetsTests(SynchronousTestCase):
         self.assertEqual(found, {"t": [(3, -1), (4, 99)], "u": [(0, -2)]})
 
     def test_version_0(self) -> None:
-        """The list of offsets that version 0 answers is understood."""
+        """The list of offsets in a response of version 0 is read."""
         old = m.ListOffsetsPartitionResponse(partition_index=3, old_style_offsets=[8, 0])
         self.assertEqual(answers(self.response(old)), {("t", 3): (8, -1)})
 
     def test_errors(self) -> None:
-        """results() tells each partition's own error, answers() raises the first."""
+        """results() has each partition's own error, answers() raises the first."""
         good = m.ListOffsetsPartitionResponse(partition_index=3, offset=5, timestamp=7, leader_epoch=2)
         bad = m.ListOffsetsPartitionResponse(partition_index=4, error_code=6)
         found = results(self.response(good, bad))

@@ -24,19 +24,19 @@ ID = uuid.UUID(int=1)
 
 
 def topic(*epochs: int, topic_id: uuid.UUID = ID, leader: int = 1) -> TopicMetadata:
-    """A topic with a partition for each epoch."""
+    """Return a topic with a partition for each epoch."""
     partitions = {n: PartitionMetadata(n, leader, epoch) for n, epoch in enumerate(epochs)}
     return TopicMetadata("t", partitions, topic_id)
 
 
 def cluster(*topics: TopicMetadata) -> ClusterMetadata:
-    """A cluster that has these topics."""
+    """Return a cluster that has these topics."""
     return ClusterMetadata({1: BrokerNode(1, "a", 1)}, 1, "c", {each.name: each for each in topics})
 
 
 class ResponseTests(SynchronousTestCase):
     def response(self) -> MetadataResponse:
-        """Two partitions, the second first, and a topic that is not there."""
+        """Return a response with two partitions, the second first, and an unknown topic."""
         partitions = [
             MetadataResponsePartition(
                 partition_index=1, leader_id=-1, error_code=5, replica_nodes=[2, 1], isr_nodes=[2]
@@ -56,7 +56,7 @@ class ResponseTests(SynchronousTestCase):
         )
 
     def test_values(self) -> None:
-        """A reply becomes values; partitions are in order."""
+        """A response becomes values with sorted partitions."""
         found = from_response(self.response())
         self.assertEqual(found.brokers, {1: BrokerNode(1, "a", 1, "rack")})
         self.assertEqual((found.controller_id, found.cluster_id), (1, "c"))
@@ -71,7 +71,7 @@ class ResponseTests(SynchronousTestCase):
         self.assertFalse(found.topics["gone"].usable)
 
     def test_oldest(self) -> None:
-        """What version 0 lacks is unknown."""
+        """Fields that version 0 lacks are unknown."""
         response = decode(MetadataResponse, 0, encode(self.response(), 0))
         found = from_response(response)
         self.assertEqual((found.controller_id, found.cluster_id), (-1, None))
@@ -81,30 +81,30 @@ class ResponseTests(SynchronousTestCase):
 
 class FollowingTests(SynchronousTestCase):
     def test_no_way_back(self) -> None:
-        """A reply from a broker that is behind does not bring an old leader back (KIP-320)."""
+        """A response from a broker that is behind does not bring an old leader back (KIP-320)."""
         new = cluster(topic(4, 7, leader=2)).following(cluster(topic(5, 6, leader=1)), {})
         partitions = new.topics["t"].partitions
         self.assertEqual([(p.leader, p.leader_epoch) for p in partitions.values()], [(1, 5), (2, 7)])
 
     def test_same_epoch(self) -> None:
-        """Of the same epoch, the later reply counts: the ISR may have changed."""
+        """The later of two responses with the same epoch counts, since the ISR may have changed."""
         new = cluster(topic(5, leader=-1)).following(cluster(topic(5)), {})
         self.assertEqual(new.topics["t"].partitions[0].leader, -1)
 
     def test_created_again(self) -> None:
-        """A topic of the same name with another id begins anew; so does one without epochs."""
+        """A topic of the same name with another id replaces the old one; so does one without epochs."""
         other = uuid.UUID(int=2)
         for fresh in (topic(0, topic_id=other, leader=2), topic(-1, leader=2)):
             new = cluster(fresh).following(cluster(topic(5)), {})
             self.assertEqual(new.topics["t"].partitions[0].leader, 2)
 
     def test_partitions_that_went(self) -> None:
-        """A partition that the reply lacks is not kept."""
+        """A partition that the response lacks is not kept."""
         new = cluster(topic(1)).following(cluster(topic(1, 1)), {})
         self.assertEqual(list(new.topics["t"].partitions), [0])
 
     def test_kept(self) -> None:
-        """What is to be kept stays, and the reply's own goes before it."""
+        """Kept topics stay unless the response has them."""
         old = {"t": topic(1), "u": TopicMetadata("u")}
         new = cluster(topic(2)).following(cluster(*old.values()), old)
         self.assertEqual(sorted(new.topics), ["t", "u"])
@@ -113,7 +113,7 @@ class FollowingTests(SynchronousTestCase):
 
 class RequestTests(SynchronousTestCase):
     def test_topics(self) -> None:
-        """Names are asked for; None is all of them; version 0 says that by an empty list."""
+        """Topics are requested by name; None means all, which is an empty list in version 0."""
         named = metadata_request(["a", "b"], 12, True)
         self.assertEqual([asked.name for asked in named.topics or ()], ["a", "b"])
         self.assertTrue(named.allow_auto_topic_creation)
@@ -124,7 +124,7 @@ class RequestTests(SynchronousTestCase):
             encode(metadata_request(None, version, False), version)
 
     def test_found(self) -> None:
-        """A topic that can be used is given; else the error says why not."""
+        """A usable topic is returned; another raises an error with the reason."""
         self.assertEqual(require_topic("t", cluster(topic(1))), topic(1))
         self.assertRaises(UnknownTopic, require_topic, "u", cluster(topic(1)))
         for code, expected in (

@@ -14,13 +14,13 @@ from kafkatx.errors import SettingError
 
 
 def load(kind: str = "producer", **values: Any) -> ClientSettings:
-    """Settings by names with underscores."""
+    """Return settings by names with underscores."""
     return ClientSettings.load(kind, values)
 
 
 class SettingsTests(SynchronousTestCase):
     def refused(self, kind: str, values: dict[str, Any], *words: str) -> str:
-        """The message that the values are refused with; it has these words."""
+        """Assert that the values are refused with these words; return the message."""
         message = str(self.assertRaises(SettingError, ClientSettings.load, kind, values))
         for word in words:
             self.assertIn(word, message)
@@ -33,7 +33,7 @@ class SettingsTests(SynchronousTestCase):
         self.refused("producer", {"linger.ms": 7, "linger_ms": 7}, "linger.ms is set twice")
 
     def test_values(self) -> None:
-        """A value is text, or Python's own."""
+        """A value is text, or of Python's own types."""
         for value in (7, 7.0, "7", " 7 "):
             self.assertEqual(load(linger_ms=value)[producer.LINGER_MS], 7)
         for value, expected in ((True, True), ("true", True), ("FALSE", False)):
@@ -44,7 +44,7 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(load("consumer", group_id="g")[consumer.GROUP_ID], "g")
 
     def test_names_of_earlier_versions(self) -> None:
-        """Names and values of Kafka 0.7 and 0.8 that mean the same are taken."""
+        """Names and values of Kafka 0.7 and 0.8 with the same meaning are accepted."""
         for value, expected in (("smallest", "earliest"), ("largest", "latest"), ("none", "none")):
             self.assertEqual(load("consumer", auto_offset_reset=value)[consumer.AUTO_OFFSET_RESET], expected)
         old = {"groupid": "g", "autocommit.enable": "false", "autooffset.reset": "smallest", "fetch.size": 5}
@@ -56,7 +56,7 @@ class SettingsTests(SynchronousTestCase):
         self.refused("consumer", {"auto.offset.reset": "small"}, "one of earliest, latest, none")
 
     def test_defaults(self) -> None:
-        """What is not set, or is None, has the default, which depends on the kind of client."""
+        """A setting that is missing or None has its default, which depends on the kind of client."""
         settings = load("consumer", group_id=None, client_id=None)
         self.assertIsNone(settings[consumer.GROUP_ID])
         self.assertEqual(settings[common.CLIENT_ID], "kafkatx")
@@ -89,13 +89,13 @@ class SettingsTests(SynchronousTestCase):
         self.refused("consumer", {"qqqqqqq": 1}, "not a setting of a consumer", "docs/client-settings.md")
 
     def test_of_another_kind(self) -> None:
-        """A setting of another kind of client is called that."""
+        """A setting of another kind of client is refused with that kind."""
         self.refused(
             "producer", {"group.id": "g"}, "group.id is a setting of the consumer, not of the producer"
         )
 
     def test_refused(self) -> None:
-        """What must not be ignored, but cannot be done, is refused with the reason."""
+        """Settings that cannot be supported and must not be ignored are refused with the reason."""
         self.refused("producer", {"transactional.id": "x"}, "no transactions")
         self.refused("consumer", {"ssl.truststore.location": "x"}, "kafkatx.endpoint")
         self.refused("admin", {"sasl_mechanism": "PLAIN"}, "sasl.mechanism")
@@ -104,19 +104,19 @@ class SettingsTests(SynchronousTestCase):
         self.refused("consumer", {"group.remote.assignor": "uniform"}, "partition.assignment.strategy")
 
     def test_kept(self) -> None:
-        """Names of the Java client that mean nothing here are taken, if their values are right."""
+        """Names of the Java client without an effect here are accepted, if their values are valid."""
         load("consumer", client_dns_lookup="use_all_dns_ips", metrics_num_samples=3)
         load("producer", partitioner_adaptive_partitioning_enable=False)
         self.refused("consumer", {"metrics.num.samples": "many"})
 
     def test_aliases(self) -> None:
-        """An old name decides where the new one is not set."""
+        """An old name is used if the new one is not set."""
         self.assertEqual(load(queue_time=9)[producer.LINGER_MS], 9)
         self.assertEqual(load(queue_time=9, linger_ms=1)[producer.LINGER_MS], 1)
         self.refused("producer", {"queue.time": -1}, "queue.time=-1")
 
     def test_objects(self) -> None:
-        """Where a part of the program is named, it may be given itself, or a list with some in it."""
+        """An object may be given in place of a class name, alone or in a list."""
         part = object()
         settings = load(partitioner_class=part, serializer_class=part)
         self.assertEqual(settings.objects, {"partitioner.class": part, "value.serializer": part})
@@ -127,7 +127,7 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(mixed.objects["partition.assignment.strategy"], ["range", part])
 
     def test_is_set(self) -> None:
-        """It can be told whether a value was chosen."""
+        """is_set tells whether a value was given."""
         settings = load(queue_time=5, partitioner_class=object())
         self.assertTrue(settings.is_set(producer.LINGER_MS))
         self.assertTrue(settings.is_set(producer.PARTITIONER_CLASS))
@@ -136,7 +136,7 @@ class SettingsTests(SynchronousTestCase):
 
 class TableTests(SynchronousTestCase):
     def test_rows(self) -> None:
-        """Every default can be set as it is shown, every row has words, and no name is there twice."""
+        """Every default can be set as it is shown, every row has a text, and no name occurs twice."""
         for kind, table in KINDS.items():
             sections = (*common.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT)
             rows = [row for section in sections for row in section.settings]
@@ -152,7 +152,7 @@ class TableTests(SynchronousTestCase):
                     self.assertEqual(loaded[row], row.default, row.name)
 
     def test_apache_kafkas(self) -> None:
-        """A settings file of the Java client's usual names is taken as it is."""
+        """A settings file of the Java client's usual names is accepted unchanged."""
         ClientSettings.load(
             "consumer",
             {

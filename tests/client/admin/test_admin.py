@@ -28,7 +28,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 class TopicTests(AdminTestCase):
     def setUp(self) -> None:
-        """Two brokers, each leads a partition of t."""
+        """Make two brokers, each the leader of a partition of t."""
         self.fake = FakeSettings({"t": [Log(end=5), Log(leader=2, start=3, end=9)], "__hidden": [Log()]}, 2)
         self.open(self.fake)
 
@@ -45,13 +45,13 @@ class TopicTests(AdminTestCase):
         self.assertEqual(len(self.fake.topics["new"]), 3)
 
     def test_validate_only(self) -> None:
-        """The broker is told when it shall only judge."""
+        """The broker is told if it shall only validate a request."""
         self.fake.faults[MetadataRequest].append(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        self.result(self.admin.create_topic("new", validate_only=True))  # and nothing is waited for
+        self.result(self.admin.create_topic("new", validate_only=True))  # it waits for no topic
         self.assertTrue(self.network.sent(CreateTopicsRequest)[0].validate_only)
 
     def test_create_waits(self) -> None:
-        """A topic that brokers have not heard of yet is waited for, by asking."""
+        """A topic that brokers do not know yet is waited for, by repeated requests."""
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         self.fake.faults[MetadataRequest].extend([unknown, ErrorCode.LEADER_NOT_AVAILABLE])
         waiting = self.admin.create_topic("new")
@@ -61,13 +61,13 @@ class TopicTests(AdminTestCase):
         self.assertEqual(len(self.network.sent(CreateTopicsRequest)), 1)
 
     def test_never_known(self) -> None:
-        """One that does not come to be known fails when the time is over, and says what it waited for."""
+        """A topic that stays unknown fails when the time is over, with the reason."""
         self.fake.faults[MetadataRequest].extend([ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 1000)
         error = self.error(RequestError, self.admin.create_topic("new"), 61)
         self.assertIn("'new', which was created", str(error))
 
     def test_defaults(self) -> None:
-        """-1 stands for the broker's defaults; before CreateTopics 4 there is no -1, and it is 1."""
+        """The broker's defaults are requested by -1, and before CreateTopics 4 by 1."""
         for version, number in ((4, -1), (3, 1)):
             self.network.newest[CreateTopicsRequest] = version
             for link in self.network.live():
@@ -77,7 +77,7 @@ class TopicTests(AdminTestCase):
             self.assertEqual((topic.num_partitions, topic.replication_factor), (number, number))
 
     def test_create_twice(self) -> None:
-        """A topic that is there already is an error with its code, and not tried again."""
+        """A topic that exists already is an error with its code, and not tried again."""
         error = self.error(RequestError, self.admin.create_topic("t"))
         self.assertEqual(error.code, ErrorCode.TOPIC_ALREADY_EXISTS)
         self.assertIn("topic 't'", str(error))
@@ -94,19 +94,19 @@ class TopicTests(AdminTestCase):
         self.assertEqual(len(self.network.sent(DeleteTopicsRequest)), 3)
 
     def test_delete_unknown(self) -> None:
-        """Deleting or changing what is not there is an error at once."""
+        """Deleting or changing a topic that does not exist is an error at once."""
         self.assertEqual(self.error(UnknownTopic, self.admin.delete_topic("nope")).topic, "nope")
         self.error(UnknownTopic, self.admin.create_partitions("nope", 3))
         self.error(UnknownTopic, self.admin.describe_topic("nope"))
         self.error(UnknownTopic, self.admin.list_offsets({TopicPartition("nope", 0): -1}))
 
     def test_nothing_created(self) -> None:
-        """Looking at a topic never creates it, though the brokers would."""
+        """A description never creates a topic, even if brokers create topics automatically."""
         self.error(UnknownTopic, self.admin.describe_topic("nope"))
         self.assertNotIn("nope", self.fake.topics)
 
     def test_create_partitions(self) -> None:
-        """The count is that of all partitions; the cluster places them."""
+        """The count is that of all partitions, which the cluster places."""
         self.result(self.admin.create_partitions("t", 3))
         self.assertEqual(len(self.fake.topics["t"]), 3)
         self.assertIsNone(self.network.sent(CreatePartitionsRequest)[0].topics[0].assignments)
@@ -115,7 +115,7 @@ class TopicTests(AdminTestCase):
         self.assertEqual((error.code, str(error)), (ErrorCode.INVALID_PARTITIONS, "topic 't': t has 3"))
 
     def test_list(self) -> None:
-        """Internal topics are listed only if asked for, and names are in order; metadata has all."""
+        """Internal topics are listed on request only; names are sorted; metadata has all."""
         self.fake.topics["a"] = [Log()]
         listed = self.result(self.admin.list_topics())
         self.assertEqual([topic.name for topic in listed], ["a", "t"])
@@ -125,7 +125,7 @@ class TopicTests(AdminTestCase):
         self.assertEqual((sorted(metadata.brokers), set(metadata.topics)), ([1, 2], {"__hidden", "a", "t"}))
 
     def test_describe(self) -> None:
-        """Offsets as the leaders have them, and settings with where they come from."""
+        """A description has offsets from the leaders, and settings with their sources."""
         self.fake.settings[2, "t"] = {"retention.ms": "5"}
         topic = self.result(self.admin.describe_topic("t"))
         self.assertEqual(
@@ -140,7 +140,7 @@ class TopicTests(AdminTestCase):
         self.assertEqual([p.latest for p in topic.partitions], [5, 9, -1])
 
     def test_describe_without_configs(self) -> None:
-        """A broker that cannot tell settings is no reason to show nothing; any other error is one."""
+        """A broker that cannot describe settings is tolerated; any other error is raised."""
         self.fake.faults[DescribeConfigsRequest].extend(
             [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
         )
@@ -150,14 +150,14 @@ class TopicTests(AdminTestCase):
 
 class RecordTests(AdminTestCase):
     def setUp(self) -> None:
-        """Two brokers that lead partitions of two topics, and delete what they are told."""
+        """Make two brokers that lead partitions of two topics, and delete records."""
         logs = {"t": [Log(end=5), Log(leader=2, start=3, end=9)], "u": [Log(leader=2, end=7)]}
         self.fake = FakeSettings(logs, 2)
         self.open(self.fake)
         self.network.answers[delete_records.DeleteRecordsRequest] = self.delete
 
     def delete(self, node: int, request: Any, version: int) -> Any:
-        """As the leader does; others refuse."""
+        """Delete records as the leader does; refuse at other brokers."""
         m = delete_records
         (topic,) = request.topics
         (asked,) = topic.partitions
@@ -173,7 +173,7 @@ class RecordTests(AdminTestCase):
         return m.DeleteRecordsResponse(topics=[m.DeleteRecordsTopicResult(topic.name, [part])])
 
     def test_list_offsets(self) -> None:
-        """Each leader is asked once for all that it leads; times and ends may be mixed."""
+        """Each leader gets one request for all its partitions; times and ends may be mixed."""
         found = self.result(self.admin.list_offsets({T0: -1, T1: -2, U0: 77}, isolation_level=1))
         self.assertEqual(found, {T0: (5, -1), T1: (3, -1), U0: (1, 11)})
         self.assertEqual(sorted(self.asked(ListOffsetsRequest)), [1, 2])
@@ -181,7 +181,7 @@ class RecordTests(AdminTestCase):
         self.assertEqual(self.result(self.admin.list_offsets({})), {})
 
     def test_leader_moved(self) -> None:
-        """Leaders are looked up for each attempt: one that has moved is found."""
+        """Leaders are looked up for each attempt, so that one that has moved is found."""
         self.result(self.admin.list_offsets({T0: -1}))
         self.fake.topics["t"][0].leader = 2
         self.assertEqual(self.result(self.admin.list_offsets({T0: -1})), {T0: (5, -1)})
@@ -189,7 +189,7 @@ class RecordTests(AdminTestCase):
         self.assertEqual(self.result(self.admin.list_offsets({T0: -1}), 1), {T0: (5, -1)})
 
     def test_no_leader(self) -> None:
-        """A partition without a leader is waited for, as long as a call may take; one not there is not."""
+        """A partition without a leader is waited for within the time of a call; an unknown one is not."""
         self.fake.topics["t"][0].leader = -1
         waiting = self.admin.list_offsets({T0: -1})
         self.network.run(5)
@@ -206,7 +206,7 @@ class RecordTests(AdminTestCase):
         self.assertEqual(error.code, ErrorCode.LEADER_NOT_AVAILABLE)
 
     def test_delete_records(self) -> None:
-        """Each leader is told; what stays begins where they say."""
+        """Each leader deletes records; the result has the new start offsets."""
         self.assertEqual(self.result(self.admin.delete_records({T0: -1, T1: 6})), {T0: 5, T1: 6})
         self.assertEqual(sorted(self.asked(delete_records.DeleteRecordsRequest)), [1, 2])
         error = self.error(RequestError, self.admin.delete_records({T0: 99}))
@@ -215,7 +215,7 @@ class RecordTests(AdminTestCase):
         )
 
     def test_one_fails(self) -> None:
-        """One that is refused is the error of all; nothing is left unheard of the others."""
+        """One refused partition fails the call, after all answers have come."""
         error = self.error(RequestError, self.admin.delete_records({T0: 99, T1: 99, U0: 1}))
         self.assertEqual(error.code, ErrorCode.OFFSET_OUT_OF_RANGE)
         self.assertEqual(self.flushLoggedErrors(), [])
@@ -223,12 +223,12 @@ class RecordTests(AdminTestCase):
 
 class LogDirTests(AdminTestCase):
     def setUp(self) -> None:
-        """Two brokers; the second one's disk has failed."""
+        """Make two brokers; the second one's disk has failed."""
         self.open(FakeSettings(brokers=2))
         self.network.answers[describe_log_dirs.DescribeLogDirsRequest] = self.describe
 
     def describe(self, node: int, request: Any, version: int) -> Any:
-        """A dir each."""
+        """Return one directory for each broker."""
         m = describe_log_dirs
         topics = [m.DescribeLogDirsTopic("t", [m.DescribeLogDirsPartition(1, 1234, 0)])]
         code = ErrorCode.KAFKA_STORAGE_ERROR if node == 2 else ErrorCode.NONE
@@ -237,7 +237,7 @@ class LogDirTests(AdminTestCase):
         )
 
     def test_all(self) -> None:
-        """Every broker tells of its dirs."""
+        """Every broker describes its log directories."""
         self.assertEqual(
             self.result(self.admin.describe_log_dirs()),
             {
@@ -247,30 +247,30 @@ class LogDirTests(AdminTestCase):
         )
 
     def test_some(self) -> None:
-        """Only those that are named are asked."""
+        """Only the named brokers are asked."""
         self.assertEqual(list(self.result(self.admin.describe_log_dirs([2]))), [2])
         self.assertEqual(self.asked(describe_log_dirs.DescribeLogDirsRequest), [2])
 
 
 class LifeTests(AdminTestCase):
     def setUp(self) -> None:
-        """One broker."""
+        """Make one broker."""
         self.fake = FakeSettings({"t": [Log()]})
 
     def test_settings(self) -> None:
-        """Names with dots or underscores; one of another kind of client is refused."""
+        """Setting names have dots or underscores; one of another kind of client is refused."""
         self.open(self.fake, **{"default.api.timeout.ms": 500})
         self.error(RequestTimedOut, self._mute(), 2)
         self.assertRaises(SettingError, Admin, bootstrap_servers="x:1", linger_ms=5)
         self.assertRaises(SettingError, Admin)
 
     def _mute(self) -> Any:
-        """A call that nobody answers."""
+        """Make a call that no broker answers."""
         self.network.mute.add(1)
         return self.admin.list_topics()
 
     def test_broker_down(self) -> None:
-        """Nobody there at the start is an error at once; later it is tried until time is over."""
+        """An unreachable cluster is an error at the start; later it is tried until the time is over."""
         self.open(self.fake)
         self.network.kill(1)
         other = Admin(
@@ -287,7 +287,7 @@ class LifeTests(AdminTestCase):
         self.assertEqual(len(self.result(waiting, 3)), 1)
 
     def test_closed(self) -> None:
-        """Closing ends what is under way, and what comes later, with ClientClosed."""
+        """A close ends pending and later calls with ClientClosed."""
         self.open(self.fake)
         waiting = self._mute()
         self.network.pump()
@@ -296,7 +296,7 @@ class LifeTests(AdminTestCase):
         self.error(ClientClosed, self.admin.create_topic("x"))
 
     def test_cancelled(self) -> None:
-        """Cancelling a call leaves nothing behind."""
+        """A cancelled call leaves no timer or request."""
         self.open(self.fake)
         waiting = self._mute()
         self.network.pump()
@@ -304,7 +304,7 @@ class LifeTests(AdminTestCase):
         self.failureResultOf(waiting, CancelledError)
 
     def test_shared(self) -> None:
-        """On another client's cluster requests that may take long have a lane of their own; it stays open."""
+        """Slow requests over another client's cluster have a lane of their own; the cluster stays open."""
         self.open(self.fake)
         cluster = self.admin.cluster
         other = Admin(cluster=cluster)
@@ -321,6 +321,6 @@ class LifeTests(AdminTestCase):
         self.assertEqual(len(self.result(self.admin.list_topics())), 1)
 
     def test_first_contact_only_once(self) -> None:
-        """Starting asks for no topic."""
+        """A start requests no topics."""
         self.open(self.fake)
         self.assertEqual([request.topics for request in self.network.sent(MetadataRequest)], [[]])

@@ -22,13 +22,13 @@ PATIENT_S = 3.0
 
 class ConfigsTests(AdminTestCase):
     def setUp(self) -> None:
-        """Two brokers, and a topic with a setting."""
+        """Make two brokers, and a topic with a setting."""
         self.fake = FakeSettings({"t": [Log()]}, brokers=2, settings={(TOPIC, "t"): {"retention.ms": "5"}})
         self.open(self.fake)
         self.configs = self.admin.configs
 
     def test_describe(self) -> None:
-        """Every setting in order, with where it comes from and what it is."""
+        """Settings are sorted, each with its source and its flags."""
         found = self.result(self.configs.describe(T, synonyms=True))
         self.assertEqual(list(found), ["cleanup.policy", "future", "retention.ms", "secret"])
         self.assertEqual(
@@ -40,7 +40,7 @@ class ConfigsTests(AdminTestCase):
         self.assertEqual(self.result(self.configs.describe(T))["cleanup.policy"].synonyms, ())
 
     def test_version_0(self) -> None:
-        """The version in which it was asked says how the answer is to be read."""
+        """The version of the request decides how the answer is read."""
         self.network.newest[DescribeConfigsRequest] = 0
         for link in self.network.live():
             link.lose()
@@ -50,7 +50,7 @@ class ConfigsTests(AdminTestCase):
         )
 
     def test_whom_to_ask(self) -> None:
-        """A broker's settings are asked of that broker and changed there; all others anywhere."""
+        """A broker's settings are read and changed at that broker; all others at any broker."""
         for _ in range(5):
             self.result(self.configs.describe(BROKER_2))
             self.result(self.configs.alter(BROKER_2, {"a": "1"}))
@@ -60,7 +60,7 @@ class ConfigsTests(AdminTestCase):
             self.result(self.configs.describe(resource))
 
     def test_alter(self) -> None:
-        """What is set is set, what is deleted goes; nothing if the broker is only to judge."""
+        """Given settings are set and deleted ones removed; validation alone changes nothing."""
         self.result(self.configs.alter(T, {"segment.ms": "8"}, validate_only=True))
         self.assertEqual(self.fake.settings[TOPIC, "t"], {"retention.ms": "5"})
         self.result(self.configs.alter(T, {"segment.ms": "9"}, ["retention.ms"]))
@@ -69,7 +69,7 @@ class ConfigsTests(AdminTestCase):
         self.assertEqual(self.fake.settings[BROKER, ""], {"a": "1"})
 
     def test_refused(self) -> None:
-        """The broker's reason is told, with what it is about; a topic that is not there is not waited for."""
+        """The broker's reason is reported with the resource; an unknown topic is not waited for."""
         error = self.error(RequestError, self.configs.alter(BROKER_2, {"log.dirs": "x"}))
         self.assertEqual(str(error), "settings of broker 2: log.dirs cannot be changed")
         nope = Resource(ResourceType.TOPIC, "nope")
@@ -77,7 +77,7 @@ class ConfigsTests(AdminTestCase):
         self.error(UnknownTopic, self.configs.alter(nope, {"a": "1"}))
 
     def test_retried(self) -> None:
-        """An error that may pass is waited for; so is a broker that is down, where another can be asked."""
+        """A retriable error is retried, and so is a broker that is down, at another one if possible."""
         self.fake.faults[IncrementalAlterConfigsRequest].append(ErrorCode.NOT_CONTROLLER)
         self.fake.faults[DescribeConfigsRequest].append(ErrorCode.REQUEST_TIMED_OUT)
         self.result(self.configs.alter(T, {"segment.ms": "9"}), PATIENT_S)
@@ -89,13 +89,13 @@ class ConfigsTests(AdminTestCase):
 
 class QuotasTests(AdminTestCase):
     def setUp(self) -> None:
-        """One broker."""
+        """Make one broker."""
         self.fake = FakeSettings()
         self.open(self.fake)
         self.quotas = self.admin.quotas
 
     def test_quotas(self) -> None:
-        """What is set can be read, of one entity or of all; what is deleted is gone."""
+        """Quotas that are set can be read, for one entity or all; deleted ones are gone."""
         ann, anybody = {"user": "ann"}, {"client-id": None}
         self.result(self.quotas.alter(ann, {"producer_byte_rate": 5.0, "consumer_byte_rate": 6.0}))
         self.result(self.quotas.alter(anybody, {"producer_byte_rate": 7.0}))
@@ -108,7 +108,7 @@ class QuotasTests(AdminTestCase):
         )
 
     def test_refused(self) -> None:
-        """The error names the entity; what may pass is tried again."""
+        """The error names the entity; a retriable one is tried again."""
         error = self.error(RequestError, self.quotas.alter({"user": "ann"}, {"producer_byte_rate": -1.0}))
         self.assertEqual(str(error), "quotas of user 'ann': invalid request")
         self.fake.faults[AlterClientQuotasRequest].append(ErrorCode.NOT_CONTROLLER)

@@ -21,13 +21,13 @@ FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 class DestinationsTests(ClusterTestCase):
     def setUp(self) -> None:
-        """Requests of an admin client over a lane of its own."""
+        """Make requests of an admin client over a lane of its own."""
         super().setUp()
         self.network.answers[ListGroupsRequest] = lambda node, *_: ListGroupsResponse(throttle_time_ms=0)
         self.destinations = Destinations(self.cluster, lane="admin")
 
     def error(self, kind: type[Exception], work: Coroutine[Any, Any, Any], seconds: float = 0.0) -> Any:
-        """The error of a coroutine."""
+        """Return the error of a coroutine."""
         return self.assertRaises(kind, self.run_, work, seconds)
 
     def test_lane(self) -> None:
@@ -54,18 +54,18 @@ class DestinationsTests(ClusterTestCase):
         self.assertIs(error.code, ErrorCode.LEADER_NOT_AVAILABLE)
 
     def test_controller_version(self) -> None:
-        """Without a known controller some broker is asked for its version."""
+        """The version of any broker is used while the controller is unknown."""
         self.network.newest[CreateTopicsRequest] = 3
         version = self.run_(self.destinations.controller_version(CreateTopicsRequest))
         self.assertEqual(version, 3)
 
     def test_some(self) -> None:
-        """Without brokers there is none to choose."""
+        """An empty set of brokers is an error."""
         self.assertIn(self.destinations.some([4, 5]), (4, 5))
         self.assertRaises(ConnectionFailed, self.destinations.some, [])
 
     def test_coordinator(self) -> None:
-        """After a retriable error the coordinator is looked up again."""
+        """The coordinator is looked up again after a retriable error."""
         nodes: list[int] = []
 
         async def call(node_id: int) -> str:
@@ -88,7 +88,7 @@ class DestinationsTests(ClusterTestCase):
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 1)
 
     def test_no_offsets(self) -> None:
-        """Without partitions no request is sent."""
+        """No request is sent without partitions."""
         before = len(self.network.requests)
         found = self.successResultOf(Deferred.fromCoroutine(self.destinations.offsets({})))
         self.assertEqual((found, len(self.network.requests)), ({}, before))

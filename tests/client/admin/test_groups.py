@@ -28,10 +28,10 @@ PATIENT_S = 3.0
 
 
 class GroupsTestCase(AdminTestCase):
-    """A classic group on broker 1, one of KIP-848 on broker 2."""
+    """A classic group on broker 1, and one of KIP-848 on broker 2."""
 
     def setUp(self) -> None:
-        """Each has a member; the first has offsets, too."""
+        """Make a member for each group, and offsets for the first."""
         self.classic = FakeGroup([FakeMember("m1", {"t": [0, 1]}, "i1")], {T1: 8, T0: 5, U0: 7})
         self.consumer = FakeGroup([FakeMember("m2", {"u": [0]})], type="consumer", coordinator=2)
         logs = {"t": [Log(end=10), Log(leader=2, end=8)], "u": [Log(leader=-1)]}
@@ -40,13 +40,13 @@ class GroupsTestCase(AdminTestCase):
         self.groups = self.admin.groups
 
     def fault(self, request: type[Any], *faults: Any) -> None:
-        """Let the next requests of this kind fail so."""
+        """Make the next requests of this kind fail with *faults*."""
         self.fake.faults[request].extend(faults)
 
 
 class ListTests(GroupsTestCase):
     def test_all_brokers(self) -> None:
-        """Each broker tells the groups that it coordinates; they come in order of their names."""
+        """Each broker lists the groups that it coordinates; the result is sorted by name."""
         self.classic.coordinator, self.consumer.coordinator = 2, 1
         self.assertEqual(
             self.result(self.groups.listings()),
@@ -58,32 +58,32 @@ class ListTests(GroupsTestCase):
         self.assertEqual(sorted(self.asked(ListGroupsRequest)), [1, 2])
 
     def test_loading(self) -> None:
-        """A broker that still loads its groups is asked again, the other one is not."""
+        """A broker that still loads its groups is asked again, and the other one is not."""
         self.fault(ListGroupsRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.assertEqual(len(self.result(self.groups.listings(), PATIENT_S)), 2)
         self.assertEqual(len(self.asked(ListGroupsRequest)), 3)
 
     def test_broker_down(self) -> None:
-        """The groups of a broker that does not answer cannot be known."""
+        """The listing fails if a broker does not answer."""
         self.network.down.add(2)
         self.error(ConnectionFailed, self.groups.listings(), 70)
 
     def test_refused(self) -> None:
-        """An error that will not pass names the broker."""
+        """A final error names the broker."""
         self.fault(ListGroupsRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         self.assertIn("groups of broker", str(self.error(RequestError, self.groups.listings())))
 
 
 class DescribeTests(GroupsTestCase):
     def test_classic(self) -> None:
-        """State, assignor, coordinator and members with their partitions."""
+        """A classic group has a state, an assignor, a coordinator, and members with partitions."""
         group = self.result(self.groups.describe("g"))
         self.assertEqual((group.type, group.state, group.assignor), ("classic", "Stable", "range"))
         self.assertEqual(group.coordinator, BrokerNode(1, "broker1", 9092))
         self.assertEqual(group.members, (Member("m1", "i1", "client", "/h", (T0, T1)),))
 
     def test_consumer(self) -> None:
-        """A group of KIP-848 tells its epoch and its members' epochs."""
+        """A group of KIP-848 has its epoch and its members' epochs."""
         group = self.result(self.groups.describe("k"))
         self.assertEqual((group.type, group.state, group.epoch), ("consumer", "Stable", 5))
         self.assertEqual(group.members, (Member("m2", None, "client", "/h", (U0,), 4),))
@@ -99,12 +99,12 @@ class DescribeTests(GroupsTestCase):
         self.assertEqual(self.asked(ConsumerGroupDescribeRequest), [])
 
     def test_unknown(self) -> None:
-        """A group that is not there is dead."""
+        """An unknown group is dead."""
         group = self.result(self.groups.describe("nope"))
         self.assertEqual((group.state, group.members), ("Dead", ()))
 
     def test_coordinator_moved(self) -> None:
-        """A coordinator that is none any more, or has gone, is looked up again; one that is, is not."""
+        """A coordinator that has moved or is unreachable is looked up again; a valid one is not."""
         self.result(self.groups.describe("g"))
         self.result(self.groups.describe("g"))
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 1)
@@ -115,7 +115,7 @@ class DescribeTests(GroupsTestCase):
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 3)
 
     def test_errors(self) -> None:
-        """What may pass is asked again, of either request; what will not is raised."""
+        """A retriable error of either request is retried; a final one is raised."""
         self.fault(ConsumerGroupDescribeRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.fault(DescribeGroupsRequest, ErrorCode.NOT_COORDINATOR)
         self.assertEqual(self.result(self.groups.describe("g"), PATIENT_S).state, "Stable")
@@ -125,14 +125,14 @@ class DescribeTests(GroupsTestCase):
 
 class OffsetsTests(GroupsTestCase):
     def test_all(self) -> None:
-        """All that was committed, in order, with the notes; a partition without an offset is left out."""
+        """All committed offsets are sorted, with metadata; a partition without an offset is left out."""
         found = self.result(self.groups.offsets("g"))
         self.assertEqual(list(found), [T0, T1, U0])
         self.assertEqual(found[T1], OffsetAndMetadata(8, "note 8", 3))
         self.assertEqual(self.result(self.groups.offsets("nope")), {})
 
     def test_older_versions(self) -> None:
-        """Below version 8 the reply has another form; below 2 it cannot tell all."""
+        """Versions below 8 have another response; versions below 2 cannot ask for all offsets."""
         self.network.newest[OffsetFetchRequest] = 7
         found = self.result(self.groups.offsets("g"))
         self.assertEqual([committed.offset for committed in found.values()], [5, 8, 7])
@@ -144,12 +144,12 @@ class OffsetsTests(GroupsTestCase):
         self.assertIn("0.10.2", str(error))
 
     def test_loading(self) -> None:
-        """COORDINATOR_LOAD_IN_PROGRESS is waited for."""
+        """COORDINATOR_LOAD_IN_PROGRESS is retried."""
         self.fault(OffsetFetchRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.assertEqual(len(self.result(self.groups.offsets("g"), PATIENT_S)), 3)
 
     def test_commit(self) -> None:
-        """Offsets are set as nobody's: without member and generation."""
+        """Offsets are committed without a member and without a generation."""
         self.classic.members.clear()
         offsets = {T0: OffsetAndMetadata(1), U0: OffsetAndMetadata(2, "why", 9)}
         self.result(self.groups.commit("g", offsets))
@@ -160,7 +160,7 @@ class OffsetsTests(GroupsTestCase):
         self.assertEqual((partition.committed_metadata, partition.committed_leader_epoch), ("why", 9))
 
     def test_commit_refused(self) -> None:
-        """A group with members is told from other errors, by each of the codes that say so."""
+        """A commit to a group with members raises its own error, for each of the codes that mean it."""
         for code in (
             ErrorCode.UNKNOWN_MEMBER_ID,
             ErrorCode.REBALANCE_IN_PROGRESS,
@@ -175,7 +175,7 @@ class OffsetsTests(GroupsTestCase):
         self.assertEqual(str(error), "offset of group 'new' in t [1]: topic authorization failed")
 
     def test_delete_offsets(self) -> None:
-        """Only the offsets that are named go; those of a topic that a member reads stay."""
+        """Only the named offsets are deleted; those of subscribed topics stay."""
         self.error(GroupInUse, self.groups.delete_offsets("g", [T0]))
         self.error(UnknownGroup, self.groups.delete_offsets("nope", [T0]))
         self.fault(OffsetDeleteRequest, ErrorCode.NON_EMPTY_GROUP)
@@ -188,7 +188,7 @@ class OffsetsTests(GroupsTestCase):
 
 class DeleteTests(GroupsTestCase):
     def test_delete(self) -> None:
-        """A group without members goes; one with members stays; one that is not there is said not to be."""
+        """A group without members is deleted; one with members, and an unknown one, are errors."""
         error = self.error(GroupInUse, self.groups.delete("g"))
         self.assertEqual(error.code, ErrorCode.NON_EMPTY_GROUP)
         self.classic.members.clear()
@@ -202,7 +202,7 @@ class DeleteTests(GroupsTestCase):
 
 class ProgressTests(GroupsTestCase):
     def test_progress(self) -> None:
-        """Committed, end, lag and owner of each partition; no end where there is no leader."""
+        """Each partition has its committed offset, end, lag and owner; no end without a leader."""
         found = self.result(self.groups.progress("g"))
         self.assertEqual(
             [
@@ -213,11 +213,11 @@ class ProgressTests(GroupsTestCase):
         )
 
     def test_not_committed(self) -> None:
-        """A partition that a member has is there without an offset, too."""
+        """An assigned partition without an offset is included."""
         (found,) = self.result(self.groups.progress("k"))
         self.assertEqual((found.at, found.committed, found.lag), (U0, None, None))
 
     def test_nothing(self) -> None:
-        """Of a group without anything nobody is asked for offsets."""
+        """A group without offsets and members needs no ListOffsets request."""
         self.assertEqual(self.result(self.groups.progress("nope")), [])
         self.assertEqual(self.asked(ListOffsetsRequest), [])

@@ -22,7 +22,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
     }
 
     def setUp(self) -> None:
-        """Three records of one window and two of another, and the audit topic."""
+        """Make three records of one window and two of another, and the audit topic."""
         super().setUp()
         self.make_topic("t", 1)
         self.make_topic("audit", 1)
@@ -30,7 +30,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.fill(b"d", b"e", timestamp_ms=15 * SECOND)
 
     def audited(self, **settings: Any) -> Consumer:
-        """A member of group g that announces every ten seconds."""
+        """Return a member of group g that announces every ten seconds."""
         chosen = {"audit_interval_ms": 10_000, "audit_topic": "audit", "client_id": "reader", **settings}
         return self.member("t", **chosen)
 
@@ -39,7 +39,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         return [Announcement.decode(value) for value in self.stored("audit")]
 
     def counts(self) -> list[tuple[str, int, int]]:
-        """Topics, windows and counts."""
+        """Return topics, windows and counts."""
         return [(event.topic, event.window_start_ms, event.count) for event in self.events()]
 
     def test_off(self) -> None:
@@ -52,7 +52,7 @@ class ConsumerAuditorTests(ConsumerTestCase):
         self.assertEqual(self.stored("audit"), [])
 
     def test_needs_a_group(self) -> None:
-        """Without a group there is nothing that counts could be compared by, and that is said."""
+        """Audit without a group is an error, since counts are compared by group."""
         error = self.assertRaises(SettingError, self.unstarted, audit_interval_ms=1000)
         self.assertIn("audit.interval.ms=1000 needs a group.id", str(error))
 

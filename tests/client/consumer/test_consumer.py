@@ -27,14 +27,14 @@ from tests.client.consumers import T0, T1, ConsumerTestCase
 
 class AssignTests(ConsumerTestCase):
     def setUp(self) -> None:
-        """A topic of two partitions with three records each."""
+        """Make a topic of two partitions with three records each."""
         super().setUp()
         self.make_topic("t", 2)
         self.fill(b"a", b"b", b"c")
         self.fill(b"x", b"y", b"z", partition=1)
 
     def test_reads_what_is_assigned(self) -> None:
-        """Records of the assigned partitions come, in order, with their places."""
+        """Records of the assigned partitions come in order, with their partitions and offsets."""
         consumer = self.consumer(T0, T1)
         self.assertEqual(consumer.assignment(), {T0, T1})
         found = self.wait(consumer.getmany(timeout_ms=1000))
@@ -45,13 +45,13 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(consumer.highwater(T0), 3)
 
     def test_max_poll_records(self) -> None:
-        """getmany gives at most max.poll.records, or what it is told; nothing gets lost between calls."""
+        """getmany returns at most max.poll.records, or its own limit, and loses nothing between calls."""
         consumer = self.consumer(T0, max_poll_records=2)
         self.assertEqual(self.values(consumer), [b"a", b"b"])
         self.assertEqual(self.values(consumer, 1), [b"c"])
 
     def test_waits(self) -> None:
-        """getmany waits as long as it is told, and gives what comes as soon as it comes."""
+        """getmany waits up to its timeout, and returns records as soon as there are any."""
         consumer = self.consumer(T0)
         self.values(consumer)
         self.assertEqual(self.wait(consumer.getmany()), {})
@@ -67,7 +67,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.wait(waiting), {})
 
     def test_getone(self) -> None:
-        """getone gives one, and waits for it for ever."""
+        """getone returns one record, and waits for it without a limit."""
         consumer = self.consumer(T0)
         self.assertEqual([self.wait(consumer.getone()).offset for _ in range(3)], [0, 1, 2])
         waiting = consumer.getone()
@@ -77,7 +77,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.wait(waiting).value, b"d")
 
     def test_cancelled(self) -> None:
-        """A getmany that is cancelled loses nothing, and does not stand in the next one's way."""
+        """A cancelled getmany loses nothing, and does not block the next one."""
         consumer = self.consumer(T0)
         self.values(consumer)
         waiting = consumer.getmany(timeout_ms=5000)
@@ -87,7 +87,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [b"d"])
 
     def test_one_reader(self) -> None:
-        """Two cannot ask at once."""
+        """Two calls at once are refused."""
         consumer = self.consumer(T0)
         self.values(consumer)
         waiting = consumer.getone()
@@ -134,7 +134,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(seen, [0, 2])
 
     def test_seeks(self) -> None:
-        """seek and its kin move the position; what was read ahead is not given."""
+        """Seeks move the position, and drop records that were read ahead."""
         consumer = self.consumer(T0, T1)
         consumer.seek(T0, 2)
         consumer.seek_to_end(T1)
@@ -147,7 +147,7 @@ class AssignTests(ConsumerTestCase):
         self.assertRaises(NotAssigned, consumer.seek, TopicPartition("u", 0), 1)
 
     def test_pause_and_resume(self) -> None:
-        """Nothing is given of a paused partition; what was read ahead is given after resume()."""
+        """A paused partition delivers nothing; records read ahead are delivered after resume()."""
         consumer = self.consumer(T0, T1)
         consumer.pause(T0)
         self.assertEqual(consumer.paused(), {T0})
@@ -178,7 +178,7 @@ class AssignTests(ConsumerTestCase):
         self.failureResultOf(looping, CancelledError)
 
     def test_assign_again(self) -> None:
-        """Another assignment keeps the positions of what stays."""
+        """A new assignment keeps the positions of partitions that stay."""
         consumer = self.consumer(T0)
         self.assertEqual(self.values(consumer, 1), [b"a"])
         consumer.assign([("t", 0), ("t", 1)])
@@ -190,14 +190,14 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(consumer.assignment(), {T1})
 
     def test_latest(self) -> None:
-        """With auto.offset.reset=latest, the default, a partition is begun at its end."""
+        """A partition begins at its end with auto.offset.reset=latest, the default."""
         consumer = self.consumer(T0, auto_offset_reset=None)
         self.assertEqual(self.wait(consumer.position(T0)), 3)
         self.fill(b"d")
         self.assertEqual(self.values(consumer), [b"d"])
 
     def test_none(self) -> None:
-        """With auto.offset.reset=none a partition without an offset is an error until a seek."""
+        """A partition without an offset is an error until a seek with auto.offset.reset=none."""
         consumer = self.consumer(T0, auto_offset_reset="none")
         for _ in range(2):
             self.assertRaises(NoOffset, self.values, consumer)
@@ -218,7 +218,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [b"c"])
 
     def test_offsets(self) -> None:
-        """The ends of logs, and the offsets of times."""
+        """The ends of logs, and offsets by time, are found."""
         consumer = self.consumer(T0)
         self.assertEqual(self.wait(consumer.beginning_offsets(T0, T1)), {T0: 0, T1: 0})
         self.assertEqual(self.wait(consumer.end_offsets(T0, T1)), {T0: 3, T1: 3})
@@ -235,7 +235,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [b"aa", b"bb", b"cc"])
 
     def test_without_a_group(self) -> None:
-        """Calls that need a group say so."""
+        """Calls that need a group raise an error without one."""
         consumer = self.consumer(T0)
         for call in (consumer.commit(), consumer.committed(T0)):
             self.assertIn("group.id", str(self.failureResultOf(call, KafkaTXError).value))
@@ -268,11 +268,11 @@ class AssignTests(ConsumerTestCase):
         self.failureResultOf(waiting, ClientClosed)
 
     def test_settings(self) -> None:
-        """A setting that there is not is an error at once."""
+        """An unknown setting is an error at once."""
         self.assertRaises(SettingError, Consumer, bootstrap_servers="b", fetch_max_byte=3)
 
     def test_shared_cluster(self) -> None:
-        """A cluster that was handed in stays open."""
+        """A cluster that was passed in stays open."""
         first = self.consumer(T0)
         second = Consumer(cluster=first.cluster, auto_offset_reset="earliest")
         self.wait(second.start())
@@ -284,7 +284,7 @@ class AssignTests(ConsumerTestCase):
 
 class FetchingTests(ConsumerTestCase):
     def test_one_fetch_under_way(self) -> None:
-        """To a leader one fetch is under way, for all its partitions, and it waits at the broker."""
+        """Each leader has one fetch in flight, for all its partitions, which waits at the broker."""
         self.make_topic("t", 3)
         consumer = self.consumer(T0, T1, TopicPartition("t", 2))
         self.network.run(0.4)
@@ -352,7 +352,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertEqual(counts, [100, 100, 100])
 
     def test_busy_partition_does_not_wait_for_an_idle_one(self) -> None:
-        """With enough at hand of one partition, the fetch of another must not hold up the first's next."""
+        """A fetch of an idle partition does not delay the next fetch of a busy one."""
         self.make_topic("t", 2)
         for _ in range(30):
             self.fill(*[b"v" * 1000] * 10)
@@ -363,7 +363,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertLess(self.clock.seconds() - started, 0.5)
 
     def test_broker_comes_back(self) -> None:
-        """After the broker was away reading goes on where it was."""
+        """Reading continues at its position after the broker was away."""
         self.make_topic("t", 1)
         self.fill(b"a")
         consumer = self.consumer(T0)
@@ -375,7 +375,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer, seconds=5), [b"b"])
 
     def test_topic_comes_later(self) -> None:
-        """A partition that is not there yet is read once it is."""
+        """A partition that does not exist yet is read once it does."""
         consumer = self.consumer(T0)
         waiting = consumer.getone()
         self.network.run(3)
@@ -395,7 +395,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [3])
 
     def test_corrupt_batch(self) -> None:
-        """A batch that cannot be read names its place, so that a seek gets past it."""
+        """A batch that cannot be read raises an error with its offset, so that a seek skips it."""
         (partition,) = self.make_topic("t", 1)
         for value in (b"a", b"b", b"c"):
             self.fill(value)
@@ -414,7 +414,7 @@ class FetchingTests(ConsumerTestCase):
         self.assertEqual(self.values(consumer), [b"c"])
 
     def test_old_broker(self) -> None:
-        """Every version of Fetch brings the records, the first one in pieces that grow."""
+        """Every version of Fetch returns the records; the first one in growing pieces."""
         self.make_topic("t", 1)
         self.fill(b"v" * 4000, b"w")
         for version in (0, 1, 2, 3, 4, 7, 9, 11, 12, 13):
@@ -426,14 +426,14 @@ class FetchingTests(ConsumerTestCase):
 
 class GroupTests(ConsumerTestCase):
     def setUp(self) -> None:
-        """A topic of two partitions with two records each."""
+        """Make a topic of two partitions with two records each."""
         super().setUp()
         self.make_topic("t", 2)
         for partition in range(2):
             self.fill(b"a%d" % partition, b"b%d" % partition, partition=partition)
 
     def test_commit(self) -> None:
-        """commit() commits what was handed out; the next member goes on behind it."""
+        """commit() commits the delivered records; the next member continues after them."""
         first = self.member("t")
         self.assertEqual(len(self.values(first, 3)), 3)
         self.wait(first.commit())
@@ -448,7 +448,7 @@ class GroupTests(ConsumerTestCase):
         self.assertIsNone(committed[TopicPartition("t", 7)])
 
     def test_assigned_by_hand_with_a_group(self) -> None:
-        """A group's offsets can be used without being a member."""
+        """A consumer that assigns partitions itself can use a group's offsets without being a member."""
         consumer = self.consumer(T0, group_id="h", enable_auto_commit=False)
         self.assertEqual(self.values(consumer, 1), [b"a0"])
         self.wait(consumer.commit())
@@ -471,7 +471,7 @@ class GroupTests(ConsumerTestCase):
         self.assertEqual(len(self.values(first) + self.values(first)), 3)
 
     def test_unsubscribe(self) -> None:
-        """After unsubscribe() there are no partitions; one may subscribe again, or assign."""
+        """Partitions are removed after unsubscribe(); a new subscription or assignment is possible."""
         consumer = self.member("t")
         self.values(consumer)
         self.wait(consumer.unsubscribe())
@@ -510,7 +510,7 @@ class GroupTests(ConsumerTestCase):
         return sum(at.offset for at in found if at is not None)
 
     def test_commits_before_revocation(self) -> None:
-        """Before a partition goes to another member, what is done of it is committed: none comes twice."""
+        """Processed records are committed before a partition is revoked, so that none is delivered twice."""
         first = self.member("t", enable_auto_commit=True)
         seen = self.values(first)
         waiting = first.getone()
@@ -538,7 +538,7 @@ class GroupTests(ConsumerTestCase):
         self.failureResultOf(waiting, CancelledError)
 
     def test_max_poll_interval(self) -> None:
-        """An application that asks for nothing for too long loses its partitions until it asks again."""
+        """An application that does not poll for too long loses its partitions until it polls again."""
         told: list[set[TopicPartition]] = []
 
         class Listener:
@@ -557,7 +557,7 @@ class GroupTests(ConsumerTestCase):
         self.successResultOf(waiting)
 
     def test_commit_of_a_member_that_was_put_out(self) -> None:
-        """A commit of all that was handed out fails once for partitions that were lost; then it may go on."""
+        """A commit of all delivered records fails once for lost partitions; then the consumer may go on."""
         consumer = self.member("t", max_poll_interval_ms=5000)
         self.assertEqual(len(self.values(consumer)), 4)
         self.network.run(6)
@@ -572,7 +572,7 @@ class GroupTests(ConsumerTestCase):
         self.assertEqual(committed.offset, 2)
 
     def test_commit_without_records(self) -> None:
-        """A member that has lost partitions of which it got nothing has nothing to commit."""
+        """A commit with nothing delivered of lost partitions commits nothing."""
         consumer = self.member("t", max_poll_interval_ms=5000, auto_offset_reset="latest")
         self.assertEqual(self.values(consumer), [])
         self.wait(consumer.commit())
@@ -595,7 +595,7 @@ class GroupTests(ConsumerTestCase):
 
         class Listener:
             async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-                # Which of the two is read first is not said.
+                # The order of the two is undefined.
                 found.append(await consumer.position(T0) + await consumer.position(T1))
                 await consumer.commit()
 
@@ -606,7 +606,7 @@ class GroupTests(ConsumerTestCase):
         self.failureResultOf(consumer.position(T0), ClientClosed)
 
     def test_failed_membership(self) -> None:
-        """A membership that is over for good is an error of every read."""
+        """A membership that has failed for good fails every read."""
         first = self.member("t", group_instance_id="i")
         self.member("t", group_instance_id="i")
         self.network.run(10)

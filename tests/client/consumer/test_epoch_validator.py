@@ -19,10 +19,10 @@ from tests.clientcore.consumer.test_completed_fetch import at
 
 
 class EpochValidatorTests(FetcherTestCase):
-    """Partition 0 was read up to offset 2, in epoch 4, from the leader of epoch 5; then it gets another."""
+    """Partition 0 was read up to offset 2, in epoch 4, from the leader of epoch 5, which then changes."""
 
     def setUp(self) -> None:
-        """Two records are handed out."""
+        """Deliver two records."""
         super().setUp()
         self.network.result(self.consumer.close(), 40)
         self.epoch = 5
@@ -34,7 +34,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.values(), [b"a", b"b"])
 
     def describe(self, node: int, request: Any, version: int) -> Any:
-        """Metadata with epochs."""
+        """Return metadata with epochs."""
         response = self.brokers.answer(node, request, version)
         for topic in response.topics:
             for partition in topic.partitions:
@@ -53,12 +53,12 @@ class EpochValidatorTests(FetcherTestCase):
         return m.OffsetForLeaderEpochResponse(topics=topics)
 
     def give(self, *values: bytes, offset: int = 0, epoch: int = 4, node: int = 1) -> None:
-        """Answer the fetch that is under way with a batch of partition 0."""
+        """Answer the fetch in flight with a batch of partition 0."""
         data = at(offset, build_values(values, 5), epoch)
         self.answer(node, PartitionData(0, 0, 10, 10, 0, records=memoryview(data)))
 
     def elect(self, *ends: tuple[int, int, int]) -> None:
-        """Broker 2 is the leader in epoch 6, and says this when it is asked for ends."""
+        """Make broker 2 the leader in epoch 6, with these answers for end offsets."""
         self.ends = list(ends)
         self.logs[0].leader, self.epoch = 2, 6
         self.consumer.cluster.stale()
@@ -66,7 +66,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.answer(2)
 
     def doubts(self) -> list[tuple[int, int, int]]:
-        """Partition, leader's epoch and last record's of all that was asked."""
+        """Return partition, leader epoch and last record's epoch of all questions."""
         return [
             (p.partition, p.current_leader_epoch, p.leader_epoch)
             for request in self.network.sent(OffsetForLeaderEpochRequest)
@@ -75,7 +75,7 @@ class EpochValidatorTests(FetcherTestCase):
         ]
 
     def test_all_is_there(self) -> None:
-        """A new leader is asked once, and the consumer goes on where it was."""
+        """The new leader is asked once, and the consumer continues at its position."""
         self.elect((0, 4, 2))
         self.assertEqual(self.doubts(), [(0, 6, 4)])
         self.assertIn((0, 2), self.asked(2))
@@ -91,7 +91,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.values(), [b"B", b"C"])
 
     def test_no_reset(self) -> None:
-        """Without a reset it is an error that says where the logs diverge; a seek goes on."""
+        """Without a reset, a truncation is an error with the diverging offset; a seek goes on."""
         self.consumer = self.make(auto_offset_reset="none", prepare=self.commit_nothing)
         self.give(b"a", b"b")
         self.assertEqual(self.values(), [b"a", b"b"])
@@ -106,7 +106,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertIn((0, 1), self.asked(2))
 
     def commit_nothing(self, consumer: Any) -> None:
-        """A group that has committed 0 everywhere."""
+        """Answer that the group has committed 0 everywhere."""
 
         async def committed(places: Any) -> Mapping[TopicPartition, OffsetAndMetadata]:
             return {place: OffsetAndMetadata(0) for place in places}
@@ -114,7 +114,7 @@ class EpochValidatorTests(FetcherTestCase):
         consumer._parts.offset_resolver._committed = committed
 
     def test_unknown_epoch(self) -> None:
-        """A leader that knows no epoch up to the last record's has another log: begin as settings say."""
+        """A leader that knows no epoch up to the last record's makes the position be reset."""
         self.elect((0, -1, -1))
         self.assertIn((0, 0), self.asked(2))
 
@@ -140,7 +140,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.values(), [b"c"])
 
     def test_refused(self) -> None:
-        """An error that does not pass is the application's; when it asks again the leader is, too."""
+        """A final error is raised to the application; the next poll asks the leader again."""
         self.elect((int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), -1, -1))
         error = self.assertRaises(RequestError, self.values)
         self.assertIs(error.code, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -148,7 +148,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(len(self.doubts()), 2)
 
     def test_old_broker(self) -> None:
-        """A broker that wants more rights for the question than a consumer has is not asked."""
+        """A broker that requires more rights for the request than a consumer has is not asked."""
         self.network.newest[OffsetForLeaderEpochRequest] = 2
         for link in self.network.live(2):
             link.lose()

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.client.consumer.fetcher and .locating: two brokers that answer as the test says."""
+"""Tests of kafkatx.client.consumer.fetcher: two brokers that answer as the test says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FetcherTestCase(SynchronousTestCase):
     """Partitions 0 and 1 of t are led by brokers 1 and 2; fetches wait until the test answers them."""
 
     def setUp(self) -> None:
-        """Brokers, and a consumer of both partitions."""
+        """Make brokers, and a consumer of both partitions."""
         self.logs = [Log(leader=1, end=10), Log(leader=2, end=10)]
         self.brokers = FakeCluster({"t": self.logs}, brokers=2)
         self.network = Network(self.brokers.answer)
@@ -41,7 +41,7 @@ class FetcherTestCase(SynchronousTestCase):
         self.consumer = self.make()
 
     def make(self, prepare: Callable[[Consumer], None] = lambda consumer: None, **settings: Any) -> Consumer:
-        """A consumer that has started, at the start of both partitions."""
+        """Return a consumer that has started, at the start of both partitions."""
         values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.network.endpoint, **settings}
         consumer = Consumer({"auto_offset_reset": "earliest", **values}, reactor=self.network.clock)
         self.addCleanup(lambda: self.network.result(consumer.close(), 40))
@@ -52,26 +52,26 @@ class FetcherTestCase(SynchronousTestCase):
         return consumer
 
     def fetch(self, node: int, request: Any, version: int) -> Deferred[Any]:
-        """It waits."""
+        """Keep the fetch waiting."""
         waiting: Deferred[Any] = Deferred()
         self.fetches[node].append((request, waiting))
         return waiting
 
     def asked(self, node: int) -> list[tuple[int, int]]:
-        """Partition and offset of what the last fetch from a broker asks for; none if none is under way."""
+        """Return partitions and offsets of a broker's fetch in flight, if there is one."""
         if not self.fetches[node] or self.fetches[node][-1][1].called:
             return []
         return [(p.partition, p.fetch_offset) for p in self.fetches[node][-1][0].topics[0].partitions]
 
     def answer(self, node: int, *parts: PartitionData, error: int = 0, throttle_ms: int = 0) -> None:
-        """Answer what the last fetch asks for."""
+        """Answer the last fetch."""
         request, waiting = self.fetches[node][-1]
         topic = FetchableTopicResponse(request.topics[0].topic, request.topics[0].topic_id, list(parts))
         waiting.callback(FetchResponse(throttle_ms, error, responses=[topic]))
         self.network.pump()
 
     def part(self, partition: int, *values: bytes, offset: int = 0, error: int = 0) -> PartitionData:
-        """Records of a partition, or its error."""
+        """Return the records of a partition, or its error."""
         data = at(offset, build_values(values, 5)) if values else b""
         return PartitionData(partition, error, 10, 10, 0, records=memoryview(data))
 
@@ -104,7 +104,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(sorted(self.asked(2)), [(0, 0), (1, 1)])
 
     def test_no_leader(self) -> None:
-        """A partition without a leader is asked for once it has one; others go on meanwhile."""
+        """A partition without a leader is fetched once it has one; others are fetched meanwhile."""
         self.logs[0].leader = -1
         for code in (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_TOPIC_ID):
             self.answer(1, self.part(0, error=code))
@@ -118,7 +118,7 @@ class FetcherTests(FetcherTestCase):
             self.logs[0].leader = -1
 
     def test_refused_again_and_again(self) -> None:
-        """A broker that keeps refusing is asked with pauses, not as fast as it can answer."""
+        """A broker that keeps refusing is asked with pauses."""
 
         def refuse(node: int, request: Any, version: int) -> Any:
             topic = request.topics[0]
@@ -158,7 +158,7 @@ class FetcherTests(FetcherTestCase):
         self.assertIn("after which there is none", str(error))
 
     def test_lost_connection(self) -> None:
-        """After its connection was lost a leader is asked again from where it was."""
+        """A leader is asked again from the same position after its connection was lost."""
         self.answer(1, self.part(0, b"a"))
         self.network.kill(1)
         self.network.run(2)
@@ -167,7 +167,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [(0, 1)])
 
     def test_request_error(self) -> None:
-        """An error of the whole reply that may pass is a pause; another is each partition's."""
+        """A retriable error of the whole response causes a pause; another is raised for each partition."""
         self.answer(1, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         self.assertEqual(self.asked(1), [])
         self.network.run(1)
@@ -194,7 +194,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [(0, 5)])
 
     def test_throttled(self) -> None:
-        """A broker that says so is left alone for a while (KIP-219)."""
+        """A throttling broker is not asked for a while (KIP-219)."""
         self.answer(1, self.part(0, b"a"), throttle_ms=2000)
         self.network.run(1.9)
         self.assertEqual(self.asked(1), [])
@@ -202,7 +202,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [(0, 1)])
 
     def test_who_got_something_is_the_last_next_time(self) -> None:
-        """The broker fills its reply in the order asked for: those without come first in the next one."""
+        """Partitions without records in a response come first in the next request."""
         self.logs[1].leader = 1
         consumer = self.make()
         self.assertEqual(self.asked(1), [(0, 0), (1, 0)])
@@ -223,13 +223,13 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual((self.asked(1), self.asked(2)), ([(0, 0)], [(1, 0)]))
 
     def test_replies_to_what_was_before(self) -> None:
-        """Records that were asked for before a seek are not given."""
+        """Records that were requested before a seek are not delivered."""
         self.consumer.seek(T0, 7)
         self.answer(1, self.part(0, b"a"))
         self.assertEqual((self.asked(1), self.values()), ([(0, 7)], []))
 
     def test_asks_before_it_hands_out(self) -> None:
-        """The next fetch is on its way before the application has what came."""
+        """The next fetch is sent before the application gets the records of the last one."""
         order = []
         waiting = self.consumer.getone()
         waiting.addCallback(lambda record: order.append(self.consumer._parts.fetcher.in_flight))

@@ -18,7 +18,7 @@ DEADLINE_S = 10.0
 
 
 class InTurn:
-    """A thread that iterates; the test's thread, which plays the reactor, does what it asks for."""
+    """A thread that iterates; the test's thread plays the reactor and makes the calls."""
 
     def __init__(self, case: ConsumerTestCase, stream: Any) -> None:
         self.seen: list[int] = []
@@ -45,7 +45,7 @@ class InTurn:
         return got
 
     def serve(self, calls: int) -> Deferred[Any]:
-        """Do what the thread asks for, so many times; the Deferred of the last."""
+        """Make this many calls of the thread; return the last one's Deferred."""
         for _ in range(calls):
             function, answer = self._calls.get(timeout=DEADLINE_S)
             waiting = function()
@@ -56,7 +56,7 @@ class InTurn:
 
 class BlockingStreamTests(ConsumerTestCase):
     def test_endless(self) -> None:
-        """It gives records, waits for more, and ends when the consumer is closed."""
+        """The iterator yields records, waits for more, and ends when the consumer is closed."""
         self.make_topic("t", 1)
         self.fill(b"a", b"b")
         consumer = self.consumer(T0)

@@ -18,14 +18,14 @@ from tests.client.consumer.test_fetcher import T0, T1, FetcherTestCase
 
 class OffsetResolverTests(FetcherTestCase):
     def test_out_of_range(self) -> None:
-        """A partition whose offset is gone begins where settings say."""
+        """A partition whose offset is out of range is reset as settings say."""
         self.logs[0].start = 4
         self.answer(1, self.part(0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
         self.network.run(0.5)
         self.assertEqual(self.asked(1), [(0, 4)])
 
     def test_asked_until_there_is_an_answer(self) -> None:
-        """Offsets that a leader does not give are asked for again, with pauses; the others are known."""
+        """Offsets that a leader does not return are requested again, with pauses; the others are known."""
         self.brokers.faults[ListOffsetsRequest].extend([ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3)
         self.network.kill(2)
         self.consumer.seek_to_end(T0, T1)
@@ -39,7 +39,7 @@ class OffsetResolverTests(FetcherTestCase):
         self.assertLess(len(self.network.sent(ListOffsetsRequest)), 30)
 
     def test_seek_while_it_is_asked(self) -> None:
-        """An answer to what is not wanted any more changes nothing."""
+        """An answer for a position that has changed meanwhile is ignored."""
         held: Deferred[Any] = Deferred()
         self.network.answers[ListOffsetsRequest] = lambda *asked: held
         self.consumer.seek_to_end(T0)
@@ -57,17 +57,17 @@ class OffsetResolverTests(FetcherTestCase):
         self.network.pump()
         self.assertRaises(RequestError, self.network.result, self.consumer.position(T0))
         self.assertRaises(RequestError, self.values)
-        self.network.run(1)  # the application was told: it is tried again
+        self.network.run(1)  # the application got the error: it is tried again
         self.assertEqual(self.network.result(self.consumer.position(T0)), 10)
 
     def test_metadata_is_asked_for(self) -> None:
-        """assign() has the metadata of its topics asked for."""
+        """assign() requests the metadata of its topics."""
         self.assertIn("t", {topic.name for topic in self.network.sent(MetadataRequest)[-1].topics})
 
 
 class CommittedTests(FetcherTestCase):
     def located(self, found: dict[TopicPartition, Any], **settings: Any) -> Consumer:
-        """A consumer of a group that has committed this; an exception is raised."""
+        """Return a consumer of a group that has committed this; an exception is raised."""
 
         async def committed(places: Any) -> Any:
             self.asked_group.append(sorted(places))
@@ -86,14 +86,14 @@ class CommittedTests(FetcherTestCase):
         return self.make(prepare, **settings)
 
     def test_committed(self) -> None:
-        """A position begins at what is committed, else where settings say; the group is asked once."""
+        """A position begins at the committed offset, or else as settings say; the group is asked once."""
         consumer = self.located({T0: OffsetAndMetadata(6)}, auto_offset_reset="latest")
         self.assertEqual(self.network.result(consumer.position(T0)), 6)
         self.assertEqual(self.network.result(consumer.position(T1)), 10)
         self.assertEqual(self.asked_group, [[T0, T1]])
 
     def test_seek_while_the_group_is_asked(self) -> None:
-        """A committed offset does not matter to a partition that was sought in meanwhile."""
+        """A committed offset is ignored for a partition with a seek meanwhile."""
         held: Deferred[Any] = Deferred()
         consumer = self.located({T0: held, T1: OffsetAndMetadata(4)})
         consumer.seek(T0, 3)
@@ -103,7 +103,7 @@ class CommittedTests(FetcherTestCase):
         self.assertEqual(self.network.result(consumer.position(T1)), 4)
 
     def test_none(self) -> None:
-        """With none only what is committed is known."""
+        """Only committed offsets are used with auto.offset.reset=none."""
         consumer = self.located({T0: OffsetAndMetadata(6)}, auto_offset_reset="none")
         self.assertEqual(self.network.result(consumer.position(T0)), 6)
         self.assertRaises(NoOffset, self.network.result, consumer.position(T1))

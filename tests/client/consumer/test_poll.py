@@ -22,7 +22,7 @@ class PollerTests(RebalanceTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_breath(self) -> None:
-        """The reactor gets its turn when it had none for long, however much is at hand."""
+        """The reactor gets a turn after a while, however many records are buffered."""
         self.fill(T0, *[1] * 10)
         for _ in range(3):
             self.assertTrue(self.run_(self.poller.poll(1, 0)).called)
@@ -34,7 +34,7 @@ class PollerTests(RebalanceTestCase):
         self.assertTrue(self.run_(self.poller.poll(1, 0)).called)
 
     def test_woken_for_nothing(self) -> None:
-        """A caller that is woken and finds nothing waits on."""
+        """A caller that is woken and finds nothing continues to wait."""
         waiting = self.run_(self.poller.poll(1, 5))
         self.poller.notify()
         self.assertNoResult(waiting)

@@ -16,7 +16,7 @@ from tests.client.consumers import T0, T1, ConsumerTestCase
 
 class ProcessTests(ConsumerTestCase):
     def setUp(self) -> None:
-        """A topic of two partitions with three records each."""
+        """Make a topic of two partitions with three records each."""
         super().setUp()
         self.make_topic("t", 2)
         for partition in range(2):
@@ -25,7 +25,7 @@ class ProcessTests(ConsumerTestCase):
         self.open: list[Deferred[None]] = []
 
     def later(self, record: Any) -> Deferred[None]:
-        """A function whose Deferreds the test fires."""
+        """Return a Deferred that the test fires."""
         self.seen.append(record.value)
         self.open.append(Deferred())
         return self.open[-1]

@@ -29,7 +29,7 @@ class Turns:
         self.calls.append(lambda: callable(*args, **kwargs))
 
     def turn(self) -> int:
-        """Make one; how many calls that were."""
+        """Make one turn; return the number of calls in it."""
         calls, self.calls = self.calls, []
         for call in calls:
             call()
@@ -38,20 +38,20 @@ class Turns:
 
 class CallQueueTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A queue of calls to a producer that has room."""
+        """Make a queue of calls to a producer that has memory."""
         self.reactor = Turns()
         self.room: Deferred[None] = succeed(None)
         self.made: list[int] = []
         self.calls = CallQueue(self.reactor, self.ready)
 
     def ready(self) -> Deferred[None]:
-        """The producer's."""
+        """Return the producer's Deferred."""
         waiting: Deferred[None] = Deferred()
         self.room.addCallbacks(waiting.callback, waiting.errback)
         return waiting
 
     def put(self, number: int) -> Future[int]:
-        """Hand a call over that gives its number."""
+        """Queue a call that returns its number."""
 
         def call() -> Deferred[int]:
             self.made.append(number)
@@ -77,7 +77,7 @@ class CallQueueTests(SynchronousTestCase):
         self.assertEqual(other.result(0), 1)
 
     def test_tell(self) -> None:
-        """Calls that give nothing keep the order; what they raise reaches a callback or the check."""
+        """Calls without results keep the order; their errors reach a callback or the check."""
         heard: list[Any] = []
 
         def raising(what: str) -> None:
@@ -142,7 +142,7 @@ class CallQueueTests(SynchronousTestCase):
         self.successResultOf(waiting)
 
     def test_too_many(self) -> None:
-        """A thread that hands over too much waits until some of it is made."""
+        """A thread that queues too many calls waits until some of them are made."""
         self.patch(call_queue, "CALLS", 2)
         self.put(0)
         self.put(1)
@@ -160,7 +160,7 @@ class CallQueueTests(SynchronousTestCase):
         thread.join()
 
     def test_closed(self) -> None:
-        """After the close nothing is taken; who waits for room is told, too."""
+        """A closed queue takes no calls; callers that wait for memory fail, too."""
         self.patch(call_queue, "CALLS", 1)
         self.put(0)
         told: Future[None] = Future()

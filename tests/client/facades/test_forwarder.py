@@ -1,4 +1,4 @@
-"""Tests of kafkatx.client.facades.forwarder: methods named once, for asyncio and for threads."""
+"""Tests of kafkatx.client.facades.forwarder: methods declared once, for asyncio and for threads."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from kafkatx.clientcore.errors import RequestTimedOut
 
 
 class Client:
-    """In place of a Twisted client."""
+    """Stands for a Twisted client."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
         self.waiting: Deferred[int] = Deferred()
 
     def twice(self, number: int, *, plus: int = 0) -> Deferred[int]:
-        """Fires with it."""
+        """Fire with twice *number*, and *plus*."""
         return succeed(2 * number + plus)
 
     def never(self) -> Deferred[int]:
-        """Does not fire."""
+        """Return a Deferred that does not fire."""
         return self.waiting
 
     def keep(self, what: Any) -> int:
-        """Wait for nothing."""
+        """Keep the argument; return the number of calls so far."""
         self.calls.append(what)
         return len(self.calls)
 
     def where(self) -> threading.Thread:
-        """The thread."""
+        """Return the current thread."""
         return threading.current_thread()
 
 
 class Methods(Facade):
-    """What both sides have."""
+    """The methods of both facades."""
 
     twice = ForwardDeferred(Client.twice)
     never = ForwardDeferred(Client.never)
@@ -59,14 +59,14 @@ class Methods(Facade):
 
 
 class Async(Methods, AsyncioFacade):
-    """One side."""
+    """The facade for asyncio."""
 
     def __init__(self) -> None:
         self.client = Client()
 
 
 class Blocked(Methods, BlockingFacade):
-    """The other."""
+    """The facade for threads."""
 
     def __init__(self, thread: ReactorThread) -> None:
         self.client = Client()
@@ -76,7 +76,7 @@ class Blocked(Methods, BlockingFacade):
 
 class ForwardingTests(SynchronousTestCase):
     def test_asyncio(self) -> None:
-        """There a Deferred is a future, and its type is known."""
+        """A Deferred becomes a future with asyncio, and its type is known."""
 
         async def main() -> tuple[int, int]:
             facade = Async()
@@ -88,7 +88,7 @@ class ForwardingTests(SynchronousTestCase):
         self.assertEqual(asyncio.run(main()), (11, 1))
 
     def test_threads(self) -> None:
-        """In a thread a call gives what the Deferred fires with, and is made in the reactor's thread."""
+        """A call in a thread returns the result of its Deferred, and is made in the reactor's thread."""
         thread = ReactorThread("test")
         self.addCleanup(thread.stop)
         facade = Blocked(thread)
@@ -108,7 +108,7 @@ class ForwardingTests(SynchronousTestCase):
         self.assertEqual((facade.never(), facade.keep("x")), (0.001, 0.001))
 
     def test_documented(self) -> None:
-        """As an attribute of the class a method is a function with the client's docstring and parameters."""
+        """A method of the facade's class is a function with the client's docstring and parameters."""
         for facade in (Async, Blocked):
             function: Any = facade.twice
             self.assertTrue(inspect.isfunction(function))
@@ -118,7 +118,7 @@ class ForwardingTests(SynchronousTestCase):
             self.assertEqual(kept.__doc__, Client.keep.__doc__)
 
     def test_listener(self) -> None:
-        """A listener's methods are called as the side has it; one that it lacks is lacking."""
+        """A listener's methods are called as the facade does it; missing methods stay missing."""
         told = SimpleNamespace(on_partitions_assigned=lambda places: len(places))
         listener = Listener(told, lambda function: lambda *args: ("bridged", function(*args)))
         self.assertEqual(listener.on_partitions_assigned({1, 2}), ("bridged", 2))

@@ -14,7 +14,7 @@ from kafkatx.errors import KafkaTXError
 
 
 def run(main: Callable[[], Awaitable[Any]]) -> Any:
-    """What a coroutine function gives in a loop of its own."""
+    """Return the result of a coroutine function, run in a new loop."""
 
     async def body() -> Any:
         return await main()
@@ -24,7 +24,7 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
 
 class DeferredFutureTests(SynchronousTestCase):
     def test_result(self) -> None:
-        """What a Deferred fires with, before or after it is awaited, the future gives."""
+        """The future returns the result of a Deferred that fires before or after it is awaited."""
 
         async def main() -> tuple[int, int]:
             later: Deferred[int] = Deferred()
@@ -34,7 +34,7 @@ class DeferredFutureTests(SynchronousTestCase):
         self.assertEqual(run(main), (1, 2))
 
     def test_failure(self) -> None:
-        """What it fails with is raised as it is."""
+        """The future raises the very exception that the Deferred fails with."""
         error = KafkaTXError("no")
 
         async def main() -> None:
@@ -43,7 +43,7 @@ class DeferredFutureTests(SynchronousTestCase):
         self.assertIs(self.assertRaises(KafkaTXError, run, main), error)
 
     def test_cancel(self) -> None:
-        """Cancelling the task cancels the Deferred before the loop turns; what it fires with is let go."""
+        """A cancelled task cancels the Deferred before the loop's next turn; its later result is dropped."""
         cancelled: list[Deferred[None]] = []
         waiting: Deferred[None] = Deferred(cancelled.append)
 
@@ -61,7 +61,7 @@ class DeferredFutureTests(SynchronousTestCase):
         self.assertEqual(run(main), 1)
 
     def test_cancelled_deferred(self) -> None:
-        """A Deferred that Twisted's side cancels cancels the future."""
+        """A Deferred that is cancelled from Twisted's side cancels the future."""
 
         async def main() -> bool:
             deferred: Deferred[None] = Deferred()
@@ -72,7 +72,7 @@ class DeferredFutureTests(SynchronousTestCase):
         self.assertTrue(run(main))
 
     def test_done(self) -> None:
-        """What is done cannot be cancelled."""
+        """A future that is done cannot be cancelled."""
 
         async def main() -> bool:
             return DeferredFuture(succeed(1)).cancel()

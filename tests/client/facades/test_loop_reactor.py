@@ -17,7 +17,7 @@ from kafkatx.client.facades.loop_reactor import ReactorLease
 
 
 def run(main: Callable[[], Awaitable[Any]]) -> Any:
-    """What a coroutine function gives in a loop of its own."""
+    """Return the result of a coroutine function, run in a new loop."""
 
     async def body() -> Any:
         return await main()
@@ -27,7 +27,7 @@ def run(main: Callable[[], Awaitable[Any]]) -> Any:
 
 class ReactorLeaseTests(SynchronousTestCase):
     def test_one_for_all(self) -> None:
-        """Clients of one loop share a reactor, which goes with the last of them, and timers with it."""
+        """Clients of one loop share a reactor, which ends with the last of them, with its timers."""
 
         async def main() -> None:
             loop = asyncio.get_running_loop()
@@ -87,7 +87,7 @@ class ReactorLeaseTests(SynchronousTestCase):
         self.assertTrue(run(main))
 
     def test_installed(self) -> None:
-        """Where Twisted runs over this very loop already, that reactor is used, and left alone."""
+        """A reactor that Twisted has installed on this loop is used, and not stopped."""
 
         async def main() -> None:
             loop = asyncio.get_running_loop()

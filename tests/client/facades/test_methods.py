@@ -1,4 +1,4 @@
-"""The facades have all that the Twisted clients have."""
+"""The facades have all methods of the Twisted clients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TWISTED_ONLY = {"next_delivery", "stream"}
 
 
 def public(kind: Any) -> set[str]:
-    """The names of a class's public methods."""
+    """Return the names of a class's public methods."""
     return {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
 
 
@@ -41,12 +41,12 @@ class CompletenessTests(SynchronousTestCase):
                 self.assertEqual(missing, set(), (facade.__name__, name))
 
     def test_parts(self) -> None:
-        """An admin has its parts in both."""
+        """An admin client has its parts in both facades."""
         for facade in (aio, threads):
             for part in ("groups", "configs", "quotas"):
                 self.assertIsInstance(getattr(facade.Admin, part), property)
 
     def test_docstrings(self) -> None:
-        """A method says what the Twisted client's says."""
+        """A method has the docstring of the Twisted client's."""
         for facade in (aio, threads):
             self.assertEqual(facade.Consumer.commit.__doc__, consumer.Consumer.commit.__doc__)

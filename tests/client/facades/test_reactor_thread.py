@@ -20,23 +20,23 @@ SOON_S = 10.0
 
 class ReactorThreadTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A thread."""
+        """Make a thread."""
         self.thread = ReactorThread("test")
         self.addCleanup(self.thread.stop)
 
     def test_result(self) -> None:
-        """A call gives what its Deferred fires with, and is made in the reactor's thread."""
+        """A call returns the result of its Deferred, and is made in the reactor's thread."""
         self.assertEqual(self.thread.call(lambda: succeed(1)), 1)
         self.assertIsNot(self.thread.do(threading.current_thread), threading.current_thread())
 
     def test_failure(self) -> None:
-        """It raises what that fails with, or what is raised at once."""
+        """A call raises the failure of its Deferred, or the exception of the function."""
         error = KafkaTXError("no")
         self.assertIs(self.assertRaises(KafkaTXError, self.thread.call, lambda: fail(error)), error)
         self.assertRaises(ZeroDivisionError, self.thread.do, lambda: 1 // 0)
 
     def test_time_out(self) -> None:
-        """After the time-out the Deferred is cancelled, and the caller told."""
+        """The Deferred is cancelled after the time-out, and the caller gets RequestTimedOut."""
         cancelled = threading.Event()
         waiting: Deferred[None] = Deferred(lambda _: cancelled.set())
         with self.assertRaises(RequestTimedOut):
@@ -44,7 +44,7 @@ class ReactorThreadTests(SynchronousTestCase):
         self.assertTrue(cancelled.wait(SOON_S))
 
     def test_late(self) -> None:
-        """A result that comes after the time-out is handed to whoever takes it back."""
+        """A result that comes after the time-out is passed to the callback for late results."""
         taken: Future[str] = Future()
         waiting: Deferred[str] = Deferred(lambda deferred: deferred.callback("records"))
         with self.assertRaises(RequestTimedOut):
@@ -52,7 +52,7 @@ class ReactorThreadTests(SynchronousTestCase):
         self.assertEqual(taken.result(SOON_S), "records")
 
     def test_interrupted(self) -> None:
-        """Ctrl-C ends the waiting, and cancels."""
+        """A call ends with Ctrl-C, and its Deferred is cancelled."""
         cancelled = threading.Event()
         waiting: Deferred[None] = Deferred(lambda _: cancelled.set())
 
@@ -75,7 +75,7 @@ class ReactorThreadTests(SynchronousTestCase):
         self.assertRaises(KafkaTXError, self.thread.call, lambda: succeed(1))
 
     def test_stopped_meanwhile(self) -> None:
-        """Who waits when the thread ends is told so, instead of waiting for ever."""
+        """A call that waits when the thread ends fails with ClientClosed."""
         self.thread.do(lambda: None)
         asked = threading.Event()
 
@@ -99,7 +99,7 @@ class ReactorThreadTests(SynchronousTestCase):
         waiter.join()
 
     def test_fork(self) -> None:
-        """In the child of a fork, where the thread is not, a call fails and does not wait for ever."""
+        """A call fails in the child of a fork, where the thread does not exist."""
         reading, writing = os.pipe()
         pid = os.fork()
         if not pid:
@@ -118,7 +118,7 @@ class ReactorThreadTests(SynchronousTestCase):
         self.assertEqual(self.thread.call(lambda: succeed(1)), 1)
 
     def test_tell(self) -> None:
-        """What is told is called in the reactor's thread; when that has ended it is not, and none fails."""
+        """A call without a result is made in the reactor's thread, and dropped once that has ended."""
         called: Future[Any] = Future()
         self.thread.tell(lambda value: called.set_result((value, threading.current_thread())), 1)
         self.assertEqual(called.result(SOON_S), (1, self.thread._thread))

@@ -17,7 +17,7 @@ PATIENT_S = 3.0
 
 
 def log(leader: int, *values: bytes) -> Log:
-    """A partition with a record to a batch."""
+    """Return a partition with one record per batch."""
     made = Log(leader=leader)
     for value in values:
         builder = BatchBuilder()
@@ -28,7 +28,7 @@ def log(leader: int, *values: bytes) -> Log:
 
 class SimpleConsumerTestCase(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two brokers, a topic with a partition at each, and another one."""
+        """Make two brokers, a topic with a partition at each, and another topic."""
         self.fake = FakeCluster(
             {"t": [log(1, b"a", b"b", b"c"), log(2, b"x", b"y")], "u": [log(2, b"z")]}, brokers=2
         )
@@ -38,26 +38,26 @@ class SimpleConsumerTestCase(SynchronousTestCase):
         self.addCleanup(self.close)
 
     def made(self, **settings: Any) -> SimpleConsumer:
-        """A consumer of these brokers."""
+        """Return a consumer of these brokers."""
         values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.network.endpoint, **settings}
         return SimpleConsumer(values, reactor=self.network.clock)
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Close the consumer, and check that nothing is left."""
         self.result(self.consumer.close())
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
         self.assertEqual(self.network.live(), [])
 
     def result(self, waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """What a call gives, or its error raised."""
+        """Return the result of a call, or raise its error."""
         return self.network.result(waiting, seconds)
 
     def error(self, kind: type[Exception], waiting: Deferred[Any], seconds: float = 0.0) -> Any:
-        """The error that a call fails with."""
+        """Return the error that a call fails with."""
         with self.assertRaises(kind) as caught:
             self.result(waiting, seconds)
         return caught.exception
 
     def fetches(self) -> list[tuple[int, Fetch]]:
-        """The fetch requests, and whom they went to."""
+        """Return the fetch requests, and their destinations."""
         return [(node, message) for node, message in self.network.requests if isinstance(message, Fetch)]

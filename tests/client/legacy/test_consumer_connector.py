@@ -23,7 +23,7 @@ from tests.client.consumers import HOST, T0, T1, ConsumerTestCase
 
 
 class Reader:
-    """A coroutine that iterates over a stream, and is done with a record when the test says so.
+    """A coroutine that iterates over a stream, and finishes a record when the test says so.
 
     :ivar seen: the values so far.
     """
@@ -44,17 +44,17 @@ class Reader:
                 await self.working
 
     def done(self) -> None:
-        """With the record that it has."""
+        """Finish its present record."""
         working, self.working = self.working, None
         assert working is not None
         working.callback(None)
 
 
 class ConnectorTestCase(ConsumerTestCase):
-    """``connector()`` makes one that is started."""
+    """Test case whose ``connector()`` returns a started one."""
 
     def connector(self, **settings: Any) -> ConsumerConnector:
-        """A connector of group g; shut down when the test is over."""
+        """Return a connector of group g, which is shut down when the test is over."""
         values = {
             "bootstrap_servers": f"{HOST}:9092",
             "kafkatx_endpoint": self.network.endpoint,
@@ -68,7 +68,7 @@ class ConnectorTestCase(ConsumerTestCase):
         return connector
 
     def committed(self, *places: TopicPartition) -> list[int | None]:
-        """What the group has."""
+        """Return the group's committed offsets."""
         consumer = self.unstarted(group_id="g", enable_auto_commit=False)
         self.wait(consumer.start())
         found = self.wait(consumer.committed(*places))
@@ -78,7 +78,7 @@ class ConnectorTestCase(ConsumerTestCase):
 
 class StreamsTests(ConnectorTestCase):
     def test_topics(self) -> None:
-        """Each topic has its streams, which share its partitions and give all records of these in order."""
+        """The streams of a topic share its partitions, and get all records of these in order."""
         self.make_topic("t", 2)
         self.make_topic("u", 1)
         self.fill(b"t0a", b"t0b")
@@ -94,7 +94,7 @@ class StreamsTests(ConnectorTestCase):
         self.assertEqual(readers[1].seen, [b"t1a", b"t1b"])
 
     def test_filter(self) -> None:
-        """The streams of a filter share the partitions of its topics, also of new ones within seconds."""
+        """The streams of a filter share the partitions of its topics, including new topics within seconds."""
         for topic in ("t1", "t2", "x"):
             self.make_topic(topic, 1)
             self.fill(topic.encode(), topic=topic)
@@ -108,7 +108,7 @@ class StreamsTests(ConnectorTestCase):
         self.assertEqual(sorted(value for reader in readers for value in reader.seen), [b"t0", b"t1", b"t2"])
 
     def test_blacklist(self) -> None:
-        """All but those that match; the cluster's own topics are not among them."""
+        """A blacklist consumes all other topics except internal ones."""
         for topic in ("t", "x"):
             self.make_topic(topic, 1)
             self.fill(topic.encode(), topic=topic)
@@ -118,7 +118,7 @@ class StreamsTests(ConnectorTestCase):
         self.assertEqual(reader.seen, [b"t"])
 
     def test_more_streams(self) -> None:
-        """A stream that no partition is left for waits."""
+        """A stream without a partition waits."""
         self.make_topic("t", 1)
         self.fill(b"a")
         streams = self.connector().create_message_streams({"t": 3})["t"]
@@ -128,7 +128,7 @@ class StreamsTests(ConnectorTestCase):
         self.assertNoResult(readers[2].ended)
 
     def test_slow(self) -> None:
-        """A slow stream holds up no other; of one partition no record comes before the last one is done."""
+        """A slow stream does not delay others; a partition's next record waits for the one before."""
         self.make_topic("t", 2)
         self.fill(b"a", b"b")
         self.fill(b"c", b"d", partition=1)
@@ -141,7 +141,7 @@ class StreamsTests(ConnectorTestCase):
         self.assertEqual(slow.seen, [b"a", b"b"])
 
     def test_once(self) -> None:
-        """Streams are made once; what is wrong with the first try does not count."""
+        """Streams can be made only once; a failed attempt does not count."""
         self.make_topic("t", 1)
         connector = self.connector()
         self.assertRaises(KafkaTXError, connector.create_message_streams, {"t": 0})
@@ -151,14 +151,14 @@ class StreamsTests(ConnectorTestCase):
         self.assertRaises(KafkaTXError, connector.create_message_streams_by_filter, Whitelist("t"))
 
     def test_no_group(self) -> None:
-        """The group protocol needs a group."""
+        """A connector without a group is refused."""
         error = self.assertRaises(
             KafkaTXError, self.connector(group_id=None).create_message_streams, {"t": 1}
         )
         self.assertIn("group.id", str(error))
 
     def test_one_reader(self) -> None:
-        """Two cannot read from one stream."""
+        """Two readers of one stream are refused."""
         self.make_topic("t", 1)
         (stream,) = self.connector().create_message_streams({"t": 1})["t"]
         first, second = Reader(stream), Reader(stream)
@@ -167,7 +167,7 @@ class StreamsTests(ConnectorTestCase):
         self.failureResultOf(second.ended, KafkaTXError)
 
     def test_left_loop(self) -> None:
-        """Who leaves the loop in the middle gets the rest when it iterates again."""
+        """A loop that was left in the middle continues at the next record when it is entered again."""
         self.make_topic("t", 1)
         self.fill(b"a", b"b", b"c")
         (stream,) = self.connector().create_message_streams({"t": 1})["t"]
@@ -185,7 +185,7 @@ class StreamsTests(ConnectorTestCase):
         self.assertEqual(reader.seen, [b"b", b"c"])
 
     def test_error(self) -> None:
-        """What the consumer cannot get past each stream raises, after what came before it."""
+        """An error of the consumer is raised by each stream, after the records before it."""
         self.make_topic("t", 2)
         self.fill(b"1", b"x")
         connector = self.connector(value_deserializer=lambda data: int(data))
@@ -198,7 +198,7 @@ class StreamsTests(ConnectorTestCase):
 
 class BalanceTests(ConnectorTestCase):
     def test_two_connectors(self) -> None:
-        """Connectors of a group share partitions; when one is shut down the other goes on where it was."""
+        """Connectors of a group share partitions, and one takes over when the other is shut down."""
         self.make_topic("t", 2)
         self.fill(b"a")
         self.fill(b"b", partition=1)
@@ -218,7 +218,7 @@ class BalanceTests(ConnectorTestCase):
         self.assertEqual(sorted(one.seen + two.seen), [b"a", b"b", b"c", b"d", b"e", b"f"])
 
     def test_unread(self) -> None:
-        """A stream that nobody reads from keeps no partition that is to go: it is read elsewhere."""
+        """A stream without a reader does not keep its partitions from being revoked."""
         self.make_topic("t", 2)
         self.fill(b"a")
         self.fill(b"b", partition=1)
@@ -230,7 +230,7 @@ class BalanceTests(ConnectorTestCase):
         self.assertEqual(len(two.seen), 1)
 
     def test_in_hand(self) -> None:
-        """A record that is being worked on is done, and committed, before its partition goes to another."""
+        """A record in work is finished and committed before its partition is revoked."""
         self.make_topic("t", 1)
         self.fill(b"a", b"b")
         first = self.connector(auto_commit_interval_ms=600_000, group_instance_id=None)
@@ -246,7 +246,7 @@ class BalanceTests(ConnectorTestCase):
         self.assertEqual(sorted(one.seen + two.seen), [b"a", b"b"])
 
     def test_gets_on(self) -> None:
-        """A stream that gets on keeps its partitions, however long all that it was given takes."""
+        """A stream that makes progress keeps its partitions, however long all its records take."""
         self.make_topic("t", 1)
         values = [b"%d" % number for number in range(8)]
         self.fill(*values)
@@ -261,7 +261,7 @@ class BalanceTests(ConnectorTestCase):
         self.assertEqual(len(self.network.sent(JoinGroupRequest)), joins)
 
     def test_stuck(self) -> None:
-        """One that does not get on for max.poll.interval.ms loses its partitions, and gives none of them."""
+        """A stream without progress for max.poll.interval.ms loses its partitions, and yields no records."""
         self.make_topic("t", 1)
         self.fill(b"a", b"b")
         first = self.connector(max_poll_interval_ms=2500)
@@ -278,7 +278,7 @@ class BalanceTests(ConnectorTestCase):
 
 class CommitTests(ConnectorTestCase):
     def test_commit(self) -> None:
-        """What streams have given is committed, and not what is at hand behind it."""
+        """A commit covers the records that streams have finished, and not buffered ones."""
         self.make_topic("t", 2)
         self.fill(b"a", b"b", b"c")
         self.fill(b"x", partition=1)
@@ -293,7 +293,7 @@ class CommitTests(ConnectorTestCase):
         self.assertEqual(self.committed(T0, T1), [2, 0])
 
     def test_automatic(self) -> None:
-        """Automatic commits commit what is done: not the record that is being worked on."""
+        """Automatic commits do not cover the record in work."""
         self.make_topic("t", 1)
         self.fill(b"a", b"b", b"c")
         connector = self.connector(auto_commit_interval_ms=1000)
@@ -304,7 +304,7 @@ class CommitTests(ConnectorTestCase):
         self.assertEqual(self.committed(T0), [1])
 
     def test_shutdown(self) -> None:
-        """Shutting down ends the streams, and commits what they have given."""
+        """A shutdown ends the streams, and commits their finished records."""
         self.make_topic("t", 2)
         self.fill(b"a", b"b")
         self.fill(b"x", b"y", partition=1)
@@ -322,7 +322,7 @@ class CommitTests(ConnectorTestCase):
         self.assertEqual(self.committed(T0, T1), [1, 2])
 
     def test_shutdown_by_reader(self) -> None:
-        """Who reads a stream may shut the connector down with a record in hand, and need not wait."""
+        """A reader of a stream may shut the connector down while it has a record."""
         self.make_topic("t", 1)
         self.fill(b"a", b"b")
         connector = self.connector(auto_commit_interval_ms=600_000)
@@ -337,7 +337,7 @@ class CommitTests(ConnectorTestCase):
         self.assertEqual(self.wait(Deferred.fromCoroutine(first()), 2), b"a")
 
     def test_no_automatic(self) -> None:
-        """Without automatic commits nothing is committed at the end."""
+        """A shutdown without automatic commits commits nothing."""
         self.make_topic("t", 1)
         self.fill(b"a")
         connector = self.connector(enable_auto_commit=False)
@@ -347,7 +347,7 @@ class CommitTests(ConnectorTestCase):
         self.assertEqual(self.committed(T0), [None])
 
     def test_shutdown_without_broker(self) -> None:
-        """A commit that nobody takes does not keep it longer than it may take."""
+        """A shutdown whose commit is not answered ends within its timeout."""
         self.make_topic("t", 1)
         self.fill(b"a")
         connector = self.connector(auto_commit_interval_ms=600_000)
@@ -361,7 +361,7 @@ class CommitTests(ConnectorTestCase):
         self.wait(waiting, 2)
 
     def test_after_shutdown(self) -> None:
-        """It can be shut down twice, and used no more."""
+        """A connector can be shut down twice, and not used afterwards."""
         self.make_topic("t", 1)
         connector = self.connector()
         both = connector.shutdown(), connector.shutdown()
@@ -375,7 +375,7 @@ class CommitTests(ConnectorTestCase):
 
 @implementer(IBalancer)
 class FixedBalancer:
-    """Gives what the test says, and keeps offsets for itself: the seam as one over ZooKeeper would use it."""
+    """Assigns what the test says and keeps offsets itself, as a balancer over ZooKeeper would."""
 
     def __init__(self, *places: TopicPartition) -> None:
         self.places = places
@@ -384,7 +384,7 @@ class FixedBalancer:
         self.error: Exception | None = None
 
     def join(self, consumer: Any, subscription: Any, listener: Any) -> Deferred[None]:
-        """Assign."""
+        """Record the arguments."""
         self.consumer, self.subscription, self.listener = consumer, subscription, listener
         if self.error is not None:
             return fail(self.error)
@@ -392,19 +392,19 @@ class FixedBalancer:
         return succeed(None)
 
     def give(self, *places: TopicPartition) -> None:
-        """Let the connector have these, each from the offset that was kept."""
+        """Assign these partitions, each at the offset that was kept."""
         self.consumer.assign(places)
         for place in places:
             self.consumer.seek(place, self.offsets[place].offset if place in self.offsets else 0)
         self.listener.on_partitions_assigned(set(places))
 
     def commit(self, offsets: Mapping[Any, Any]) -> Deferred[None]:
-        """Keep."""
+        """Keep the offsets."""
         self.offsets.update(offsets)
         return succeed(None)
 
     def leave(self) -> Deferred[None]:
-        """Note it, and what was kept before it."""
+        """Record the call, and the offsets before it."""
         self.calls.append(f"left with {len(self.offsets)}")
         return succeed(None)
 
@@ -417,7 +417,7 @@ class BalancerTests(ConnectorTestCase):
         self.assertRaises(SettingError, self.connector, kafkatx_balancer="nope")
 
     def test_another(self) -> None:
-        """Another balancer assigns and keeps offsets; it learns what is wanted, and leaves at the end."""
+        """Another balancer assigns and keeps offsets; it gets the subscription, and leaves at the end."""
         self.make_topic("t", 2)
         self.fill(b"a", b"b")
         self.fill(b"c", partition=1)
@@ -437,7 +437,7 @@ class BalancerTests(ConnectorTestCase):
         self.assertEqual(self.committed(T0), [None])
 
     def test_fails(self) -> None:
-        """What the balancer fails with the streams raise."""
+        """An error of the balancer is raised by the streams."""
         balancer = FixedBalancer()
         balancer.error = KafkaTXError("no ZooKeeper answers")
         connector = self.connector(kafkatx_balancer=balancer)
@@ -446,7 +446,7 @@ class BalancerTests(ConnectorTestCase):
         self.assertEqual(str(failure.value), "no ZooKeeper answers")
 
     def test_stranger(self) -> None:
-        """A partition that no stream is for is an error, not a loop."""
+        """An assigned partition that no stream consumes is an error."""
         self.make_topic("t", 1)
         self.fill(b"a")
         connector = self.connector(kafkatx_balancer=FixedBalancer(T0))

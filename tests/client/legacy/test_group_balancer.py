@@ -16,29 +16,29 @@ from tests.client.consumers import ConsumerTestCase
 
 class GroupBalancerTests(BalancerContract, ConsumerTestCase):
     def make_topic(self, topic: str, partitions: int) -> None:  # type: ignore[override]
-        """With two records in each partition."""
+        """Make a topic with two records in each partition."""
         super(BalancerContract, self).make_topic(topic, partitions)
         for partition in range(partitions):
             self.fill(b"a", b"b", topic=topic, partition=partition)
 
     def make_balancer(self) -> GroupBalancer:
-        """As it comes."""
+        """Return the built-in balancer."""
         return GroupBalancer()
 
     def make_consumer(self) -> Consumer:
-        """Of group g."""
+        """Return a started consumer of group g."""
         consumer = self.unstarted(group_id="g", enable_auto_commit=False)
         self.wait(consumer.start())
         return consumer
 
     def wait(self, waiting: Deferred[Any], seconds: float = 1.0) -> Any:
-        """Of the network."""
+        """Return the result of a Deferred on the test's network."""
         return ConsumerTestCase.wait(self, waiting, seconds)
 
     def settle(self) -> None:
-        """As long as a rebalance takes."""
+        """Advance the clock by the duration of a rebalance."""
         self.network.run(8)
 
     def test_name(self) -> None:
-        """It is the extension ``group``."""
+        """The balancer is the extension ``group``."""
         self.assertIs(type(find(IBalancer, "group", "kafkatx.balancer")()), GroupBalancer)

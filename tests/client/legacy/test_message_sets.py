@@ -16,7 +16,7 @@ from tests.client.legacy.case import PATIENT_S, SimpleConsumerTestCase
 
 class MultifetchTests(SimpleConsumerTestCase):
     def values(self, requests: list[Any]) -> list[list[bytes]]:
-        """The values that each request gets."""
+        """Return the values for each request."""
         return [[r.value for r in one] for one in self.result(self.consumer.multifetch(requests), PATIENT_S)]
 
     def test_order(self) -> None:
@@ -26,16 +26,16 @@ class MultifetchTests(SimpleConsumerTestCase):
         self.assertEqual(sorted(node for node, _ in self.fetches()), [1, 2])
 
     def test_twice(self) -> None:
-        """A partition may be asked for at several offsets; no request names it twice."""
+        """A partition may be requested at several offsets; no fetch names it twice."""
         self.assertEqual(self.values([("t", 0, 2), ("t", 0, 1), ("t", 0, 2)]), [[b"c"], [b"b", b"c"], [b"c"]])
         self.assertEqual({len(fetch.topics[0].partitions) for _, fetch in self.fetches()}, {1})
 
     def test_none(self) -> None:
-        """Nothing gets nothing."""
+        """An empty list of requests returns an empty list."""
         self.assertEqual(self.values([]), [])
 
     def test_errors_apart(self) -> None:
-        """What is wrong with one is its own; the others are there."""
+        """An error of one request leaves the others' results intact."""
         found = self.result(
             self.consumer.multifetch([("nope", 0, 0), ("t", 0, 99), ("t", 1, 0), ("t", 7, 0)])
         )
@@ -46,7 +46,7 @@ class MultifetchTests(SimpleConsumerTestCase):
         self.assertRaises(UnknownTopic, list, found[0])
 
     def test_only_the_failed_again(self) -> None:
-        """Only what failed is asked for again."""
+        """Only failed requests are sent again."""
         self.result(self.consumer.multifetch([("t", 0, 0), ("t", 1, 0)]))
         self.network.run(1)
         self.fake.topics["t"][0].leader = 2
@@ -56,7 +56,7 @@ class MultifetchTests(SimpleConsumerTestCase):
         self.assertEqual(sorted(asked), [[0], [0], [1]])
 
     def test_one_down(self) -> None:
-        """With a leader gone for good the others' answers are there when the time is over."""
+        """The answers of other leaders are returned when the time for one that is down is over."""
         self.result(self.consumer.multifetch([("t", 0, 0), ("t", 1, 0)]))
         self.network.kill(2)
         found = self.result(self.consumer.multifetch([("t", 1, 0), ("t", 0, 0)]), 70)

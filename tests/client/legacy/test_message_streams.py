@@ -17,14 +17,14 @@ from kafkatx.errors import KafkaTXError
 
 
 def delivery(*offsets: int) -> Delivery:
-    """Records of one partition."""
+    """Return records of one partition."""
     state: Any = SimpleNamespace()
     return Delivery(state, [Record("t", 0, offset) for offset in offsets], offsets[0])
 
 
 class MessageStreamTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """An empty stream."""
+        """Make an empty stream."""
         self.clock = Clock()
         self.stream = MessageStream(self.clock, lambda: succeed(None))
         self.reports = 0

@@ -31,21 +31,21 @@ from tests.client.legacy.case import PATIENT_S, SimpleConsumerTestCase, log
 
 class FetchTests(SimpleConsumerTestCase):
     def test_fetch(self) -> None:
-        """Records from the offset on, of the leader, and where to go on."""
+        """A fetch returns the leader's records from the offset on, and the next offset."""
         found = self.result(self.consumer.fetch("t", 1, 1))
         self.assertEqual([(r.topic, r.partition, r.offset, r.value) for r in found], [("t", 1, 1, b"y")])
         self.assertEqual((found.next_offset, found.high_watermark), (2, 2))
         self.assertEqual(list(self.result(self.consumer.fetch("t", 1, 2))), [])
 
     def test_stateless(self) -> None:
-        """Every request carries its offset: the same one gives the same, and no group is asked for."""
+        """A fetch depends on its arguments alone: it is repeatable, and no group is used."""
         for _ in range(2):
             self.assertEqual(len(self.result(self.consumer.fetch("t", 0, 1))), 2)
         self.assertEqual([f.topics[0].partitions[0].fetch_offset for _, f in self.fetches()], [1, 1])
         self.assertEqual(self.network.sent(FindCoordinatorRequest), [])
 
     def test_request(self) -> None:
-        """Limits and waiting are as settings say unless the call says something else."""
+        """Limits and waiting times are those of the settings unless the call has its own."""
         self.result(self.consumer.fetch("t", 0, 0))
         self.result(self.consumer.fetch("t", 0, 0, 70, min_bytes=0, max_wait_ms=7))
         (_, usual), (_, special) = self.fetches()
@@ -55,24 +55,24 @@ class FetchTests(SimpleConsumerTestCase):
         self.assertEqual(special.topics[0].partitions[0].partition_max_bytes, 70)
 
     def test_large(self) -> None:
-        """What is asked for of a partition is asked for of the whole reply, too."""
+        """A fetch size above fetch.max.bytes raises the limit of the whole response, too."""
         self.result(self.consumer.fetch("t", 0, 0, 60_000_000))
         self.assertEqual(self.fetches()[0][1].max_bytes, 60_000_000)
 
     def test_out_of_range(self) -> None:
-        """An offset that the log does not have is an error at once, with what it has."""
+        """An offset out of range is an error at once, with the log's range."""
         error = self.error(OffsetOutOfRange, self.consumer.fetch("t", 0, 9))
         self.assertEqual((error.earliest, error.latest), (0, 3))
 
     def test_unknown(self) -> None:
-        """No such topic, no such partition: an error at once; and none is created."""
+        """An unknown topic or partition is an error at once, and no topic is created."""
         self.error(UnknownTopic, self.consumer.fetch("nope", 0, 0))
         error = self.error(RequestError, self.consumer.fetch("t", 2, 0))
         self.assertEqual(error.code, ErrorCode.INVALID_PARTITIONS)
         self.assertNotIn("nope", self.fake.topics)
 
     def test_undecodable(self) -> None:
-        """Where the first record cannot be read the call fails; a later one waits for its turn."""
+        """A fetch fails if its first record cannot be decoded; a later one fails the next fetch."""
         self.fake.topics["t"] = [log(1, b"1", b"x")]
         consumer = self.made(value_deserializer=lambda data: int(data))
         self.result(consumer.start())
@@ -94,14 +94,14 @@ class FetchTests(SimpleConsumerTestCase):
         self.assertEqual(len(self.network.sent(MetadataRequest)), asked)
 
     def test_lost(self) -> None:
-        """A lost connection is made again; nobody there is waited for, as long as a call may take."""
+        """A lost connection is reopened; a leader that is down is waited for within the time of a call."""
         self.fake.faults[Fetch].append(LOSE_REQUEST)
         self.assertEqual(len(self.result(self.consumer.fetch("t", 0, 0), PATIENT_S)), 3)
         self.network.kill(2)
         self.error(ConnectionFailed, self.consumer.fetch("t", 1, 0), 70)
 
     def test_mute(self) -> None:
-        """A leader that says nothing is given up after the time for a request and for its waiting."""
+        """A silent leader is given up after the request's time-out and its waiting time."""
         self.result(self.consumer.fetch("t", 0, 0))
         self.network.run(1)
         links = self.network.live()
@@ -112,7 +112,7 @@ class FetchTests(SimpleConsumerTestCase):
         self.error(RequestTimedOut, waiting, 20)
 
     def test_cancelled(self) -> None:
-        """Cancelling leaves nothing behind; closing ends what is under way."""
+        """A cancelled call leaves nothing behind, and a close ends pending calls."""
         self.network.mute.add(1)
         waiting, other = self.consumer.fetch("t", 0, 0), self.consumer.fetch("t", 0, 0)
         self.network.pump()
@@ -132,7 +132,7 @@ class FetchTests(SimpleConsumerTestCase):
 
 class OffsetsBeforeTests(SimpleConsumerTestCase):
     def test_segments(self) -> None:
-        """Version 0 tells where segments begin, as many as are asked for."""
+        """Version 0 returns the first offsets of segments, as many as requested."""
         asked: list[Any] = []
 
         def answer(node: int, request: Any, version: int) -> ListOffsetsResponse:
@@ -146,7 +146,7 @@ class OffsetsBeforeTests(SimpleConsumerTestCase):
         self.assertEqual(asked, [(2, 0, -1, 3)])
 
     def test_without_version_0(self) -> None:
-        """Where version 0 is not spoken any more the ends and the time's own offset are told."""
+        """Brokers without version 0 return the ends, or the offset of the time."""
         for link in self.network.live():
             link.lose()
         self.network.oldest[ListOffsetsRequest] = 1
@@ -155,7 +155,7 @@ class OffsetsBeforeTests(SimpleConsumerTestCase):
             self.assertEqual(found, expected, time)
 
     def test_errors(self) -> None:
-        """A leader that has moved is found; what is not there is an error."""
+        """A leader that has moved is found; an unknown topic or partition is an error."""
         self.result(self.consumer.fetch("t", 0, 0))
         self.fake.topics["t"][0].leader = 2
         self.fake.faults[ListOffsetsRequest].append(ErrorCode.NOT_LEADER_OR_FOLLOWER)

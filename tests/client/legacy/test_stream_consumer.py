@@ -14,7 +14,7 @@ from tests.client.consumers import HOST, T0, T1, ConsumerTestCase
 
 class StreamConsumerTests(ConsumerTestCase):
     def setUp(self) -> None:
-        """A consumer of two partitions, and a function that finishes deliveries when the test says so."""
+        """Make a consumer of two partitions, and a function that finishes deliveries on request."""
         super().setUp()
         self.make_topic("t", 2)
         self.fill(b"a", b"b")
@@ -47,7 +47,7 @@ class StreamConsumerTests(ConsumerTestCase):
         await done
 
     def finish(self, number: int) -> list[int]:
-        """Read a delivery to its end, and finish it; its offsets."""
+        """Read a delivery to its end, and finish it; return its offsets."""
         _, delivery, done = self.deliveries[number]
         offsets = []
         for record in delivery.remaining:

@@ -38,12 +38,12 @@ class Sent:
 
     @property
     def partitions(self) -> list[int]:
-        """The partitions in it."""
+        """Return the partitions in it."""
         return [part.index for topic in self.request.topic_data for part in topic.partition_data]
 
     @property
     def values(self) -> list[bytes | None]:
-        """The values in it."""
+        """Return the values in it."""
         found: list[bytes | None] = []
         for topic in self.request.topic_data:
             for part in topic.partition_data:
@@ -69,7 +69,7 @@ class Sent:
 
 
 class FakeCluster:
-    """What a producer's parts use of a cluster; topic t has three partitions at node 1.
+    """The part of a cluster that a producer uses; topic t has three partitions at node 1.
 
     :ivar leaders: node ids by partition.
     :ivar sent: all produce requests so far.
@@ -91,18 +91,18 @@ class FakeCluster:
         self.listener: Callable[[ClusterMetadata, ClusterMetadata], None] | None = None
 
     def leader(self, topic: str, partition: int) -> int:
-        """The leader of a partition."""
+        """Return the leader of a partition."""
         return self.leaders[partition]
 
     def request(
         self, node_id: int, request: ProduceRequest, *, version: int, expect_reply: bool
     ) -> Deferred[Any]:
-        """Note a request."""
+        """Record a request."""
         self.sent.append(Sent(node_id, request, version, expect_reply))
         return self.sent[-1].reply
 
     def version_for(self, node_id: int, request_type: type[Any]) -> Deferred[int]:
-        """The version that is known, or what the test will answer."""
+        """Return the known version, or a Deferred that the test fires."""
         waiting: Deferred[int] = Deferred()
         self.versions.append(waiting)
         if self.known_version is not None:
@@ -114,12 +114,12 @@ class FakeCluster:
         self.stale_calls += 1
 
     def refreshed(self) -> Deferred[None]:
-        """What the test will fire."""
+        """Return a Deferred that the test fires."""
         self.refreshes.append(Deferred())
         return self.refreshes[-1]
 
     async def topic(self, name: str) -> TopicMetadata:
-        """What the test will answer."""
+        """Return the topic when the test answers."""
         self.lookups[name] = Deferred()
         return await self.lookups[name]
 
@@ -138,12 +138,12 @@ class FakeCluster:
 
 
 def topic_metadata(name: str, partitions: int) -> TopicMetadata:
-    """A topic with partitions at node 1."""
+    """Return a topic with partitions at node 1."""
     return TopicMetadata(name, {number: PartitionMetadata(number, 1) for number in range(partitions)})
 
 
 def accumulator(
     limits: AccumulatorLimits = LIMITS, id_and_epoch: ProducerIdAndEpoch = NOT_IDEMPOTENT
 ) -> RecordAccumulator:
-    """An accumulator that may send."""
+    """Return an accumulator that may send."""
     return RecordAccumulator(limits, id_and_epoch=id_and_epoch)

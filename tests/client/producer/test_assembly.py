@@ -17,13 +17,13 @@ from tests.client.producer.fake_cluster import FakeCluster
 
 class ProducerPartsTests(SynchronousTestCase):
     def make(self, **settings: Any) -> ProducerParts:
-        """The parts for some settings."""
+        """Return the parts for some settings."""
         cluster: Any = FakeCluster()
         loaded = ClientSettings.load("producer", settings)
         return ProducerParts(loaded, cluster, lambda *_: Deferred())
 
     def test_defaults(self) -> None:
-        """By default it is idempotent, without callbacks, handler or audit."""
+        """The default producer is idempotent, without callbacks, handler or audit."""
         parts = self.make()
         self.assertTrue(parts.idempotent)
         self.assertEqual((parts.callbacks, parts.handler, parts.announcer), (None, None, None))

@@ -19,23 +19,23 @@ from tests.client.producing import ProducerTestCase
 
 class AuditorTests(ProducerTestCase):
     def setUp(self) -> None:
-        """The audit topic is there."""
+        """Create the audit topic."""
         super().setUp()
         self.metadata.topics["audit"] = [Log()]
 
     def audited(self, **settings: Any) -> Producer:
-        """A producer that announces every ten seconds."""
+        """Return a producer that announces every ten seconds."""
         return self.producer(audit_interval_ms=10_000, audit_topic="audit", client_id="shop", **settings)
 
     def events(self) -> list[Announcement]:
-        """What is in the audit topic."""
+        """Return the events in the audit topic."""
         records = self.records("audit")
         events = [Announcement.decode(record.value) for record in records]
         self.assertEqual([record.key for record in records], [event.topic.encode() for event in events])
         return events
 
     def counts(self) -> list[tuple[str, int, int]]:
-        """Topics, windows and counts."""
+        """Return topics, windows and counts."""
         return [(event.topic, event.window_start_ms, event.count) for event in self.events()]
 
     def test_off(self) -> None:
@@ -47,7 +47,7 @@ class AuditorTests(ProducerTestCase):
         self.assertEqual(self.events(), [])
 
     def test_every_interval(self) -> None:
-        """Counts are announced by time, though nothing more is sent, and only once."""
+        """Counts are announced once, by time, even if nothing more is sent."""
         producer = self.audited()
         producer.send("one", b"a", timestamp_ms=9999)
         producer.send("one", b"b", timestamp_ms=10_000)
@@ -65,7 +65,7 @@ class AuditorTests(ProducerTestCase):
         self.assertEqual([event.sequence for event in self.events()], [0, 1, 2, 3])
 
     def test_server(self) -> None:
-        """Announcements carry the server's name: the host's, or the one that is set."""
+        """Announcements carry the host's name, or the server name of the settings."""
         for name, told in (("", platform.node()), ("web-1", "web-1")):
             producer = self.audited(audit_server=name)
             self.result(producer.send("one", b"a", timestamp_ms=1))
@@ -73,7 +73,7 @@ class AuditorTests(ProducerTestCase):
             self.assertEqual(self.events()[-1].server, told)
 
     def test_close(self) -> None:
-        """What is sent last is delivered, counted and announced before the producer is closed."""
+        """The last records are delivered, counted and announced before the producer is closed."""
         producer = self.audited(linger_ms=1000)
         for number in range(3):
             producer.send("t", b"v", partition=number, timestamp_ms=1)
@@ -93,7 +93,7 @@ class AuditorTests(ProducerTestCase):
         self.assertEqual(self.records()[0].value, b"<v>")
 
     def test_retries_count_once(self) -> None:
-        """A batch whose reply was lost is counted once, and one that is refused not at all."""
+        """A batch whose reply was lost is counted once, and a refused one not at all."""
         producer = self.audited()
         self.faults.append(LOSE_REPLY)
         self.result(producer.send_batch("one", [b"a", b"b"], timestamp_ms=1), 1)
@@ -103,14 +103,14 @@ class AuditorTests(ProducerTestCase):
         self.assertEqual(self.counts(), [("one", 0, 2)])
 
     def test_no_answers(self) -> None:
-        """With acks=0 what was sent is counted."""
+        """Records that are sent with acks=0 are counted."""
         producer = self.audited(acks=0)
         producer.send("one", b"v", timestamp_ms=1)
         self.network.pump(11)
         self.assertEqual(self.counts(), [("one", 0, 1)])
 
     def test_audit_topic_fails(self) -> None:
-        """What cannot be announced is announced with the next; the application does not notice."""
+        """A failed announcement is repeated with the next one, and the application does not notice."""
         producer = self.audited()
         self.result(producer.send("one", b"a", timestamp_ms=1))
         self.faults.append(ErrorCode.INVALID_RECORD)
@@ -123,7 +123,7 @@ class AuditorTests(ProducerTestCase):
         self.assertEqual(self.counts(), [("one", 0, 1), ("one", 0, 1)])
 
     def test_no_audit_topic(self) -> None:
-        """A topic that is not there delays nothing but the announcement."""
+        """A missing audit topic delays only the announcement."""
         del self.metadata.topics["audit"]
         self.metadata.auto_create = False
         producer = self.audited()
@@ -135,9 +135,9 @@ class AuditorTests(ProducerTestCase):
         self.assertTrue(self.network.sent(MetadataRequest))
 
     def test_late_answer(self) -> None:
-        """A batch that was given up and turns out to be in the log is counted: the log has it.
+        """A batch that has expired and turns out to be in the log is counted.
 
-        Its sender was told before, and is not told again.
+        The caller got the error before, and gets no second result.
         """
         producer = self.audited(
             delivery_timeout_ms=3000,

@@ -17,11 +17,11 @@ FULL = 5000
 
 class BufferPoolTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A pool of 5000 bytes, all of them used, with waits of two seconds."""
+        """Make a pool of 5000 bytes, all of them used, with waits of two seconds."""
         self.make(2.0)
 
     def make(self, max_block_s: float) -> None:
-        """Another pool."""
+        """Make another pool."""
         self.clock = Clock()
         self.accumulator = accumulator()
         self.accumulator.used_bytes = FULL
@@ -36,7 +36,7 @@ class BufferPoolTests(SynchronousTestCase):
         self.accumulator.used_bytes += 100
 
     def reserve(self, number: int) -> Deferred[RecordMetadata]:
-        """A caller with 100 bytes; its receipt."""
+        """Reserve 100 bytes; return the receipt."""
         receipt: Deferred[RecordMetadata] = Deferred()
         self.pool.reserve(100, receipt, self.put, (number,), None)
         return receipt
@@ -126,7 +126,7 @@ class BufferPoolTests(SynchronousTestCase):
         self.failureResultOf(receipt, ZeroDivisionError)
 
     def fail_to_put(self) -> None:
-        """A put that fails."""
+        """Fail to append."""
         raise ZeroDivisionError
 
     def test_reject_new(self) -> None:

@@ -21,7 +21,7 @@ from tests.client.producer.fake_cluster import FakeCluster, accumulator
 
 class FlusherTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A flusher of a producer whose batches linger for a second."""
+        """Make a flusher of a producer whose batches linger for a second."""
         self.cluster = FakeCluster()
         self.clock = self.cluster.reactor
         self.accumulator = accumulator()
@@ -35,7 +35,7 @@ class FlusherTests(SynchronousTestCase):
         self.flusher = Flusher(self.pool, self.queues, self.accumulator, self.sender, self.lost)
 
     def put(self, receipt: Any = None) -> None:
-        """A record."""
+        """Append a record."""
         self.queues.put("t", None, b"v", 0, (), 5, 50, receipt)
 
     def flush(self) -> Deferred[None]:
@@ -45,16 +45,16 @@ class FlusherTests(SynchronousTestCase):
         return flushed
 
     def settle(self) -> None:
-        """Let the sender run as often as it wants to at once."""
+        """Run the sender as often as it wants to run at once."""
         for _ in range(4):
             self.clock.advance(0)
 
     def test_nothing(self) -> None:
-        """Without records it ends at once."""
+        """A flush without records ends at once."""
         self.successResultOf(self.flush())
 
     def test_metadata_and_batches(self) -> None:
-        """It waits for metadata, sends without lingering, and ends when the batch is in the log."""
+        """A flush waits for metadata, sends without lingering, and ends when the batch is in the log."""
         self.put()
         flushed = self.flush()
         self.cluster.learn("t", 3)
@@ -66,7 +66,7 @@ class FlusherTests(SynchronousTestCase):
         self.assertEqual(self.sender.hurry, 0)
 
     def test_callers_that_wait_for_memory(self) -> None:
-        """It waits for callers that wait for memory, too."""
+        """A flush also waits for callers that wait for memory."""
         self.put()
         self.cluster.learn("t", 3)
         self.accumulator.used_bytes += 5000
@@ -81,7 +81,7 @@ class FlusherTests(SynchronousTestCase):
         self.successResultOf(flushed)
 
     def test_lost_records(self) -> None:
-        """It fails with RecordsLost if records without a receipt have failed; the next one does not."""
+        """A flush fails with RecordsLost if records without a receipt have failed; the next one does not."""
         self.put()
         self.cluster.learn("t", 3)
         flushed = self.flush()
@@ -90,6 +90,6 @@ class FlusherTests(SynchronousTestCase):
         self.successResultOf(self.flush())
 
     def test_fork(self) -> None:
-        """In a fork it fails."""
+        """A flush fails in a fork."""
         self.pool.forked(ClientClosed("fork"))
         self.failureResultOf(self.flush(), ClientClosed)

@@ -44,7 +44,7 @@ IN_LISTS = ("timestamp_ms", "key", "partition", "topic")
 
 
 class ArgumentsTests(ProducerTestCase):
-    """What cannot be sent fails its own call, and nothing else."""
+    """Wrong arguments fail their own call, and no other."""
 
     def test_wrong(self) -> None:
         """A wrong argument fails the call at once; records before and after it in the batch are sent."""
@@ -66,7 +66,7 @@ class ArgumentsTests(ProducerTestCase):
         self.assertEqual(producer._accumulator.used_bytes, 0)
 
     def test_wrong_before_the_topic_is_known(self) -> None:
-        """The same at once, and not when the topic is known."""
+        """A wrong argument fails at once even if the topic is not known yet."""
         producer = self.producer()
         for error, wrong in WRONG:
             bad: dict[str, Any] = {"topic": "new", "value": b"v", **wrong}
@@ -84,7 +84,7 @@ class ArgumentsTests(ProducerTestCase):
         self.assertEqual(self.log().values, [])
 
     def test_buffers(self) -> None:
-        """Buffers are taken as they are at the call."""
+        """Buffers are sent with their contents at the time of the call."""
         producer = self.producer(linger_ms=1000)
         value, key, header = bytearray(b"v"), bytearray(b"k"), bytearray(b"h")
         headers: Any = [("h", header)]
@@ -117,10 +117,10 @@ class Failing(DefaultPartitioner):
 
 
 class PartsTests(ProducerTestCase):
-    """An application's part that fails harms nothing that is under way."""
+    """Errors in plugins do not affect records in flight."""
 
     def test_partitioner_hook(self) -> None:
-        """What batch_sent raises is logged, and all records are sent."""
+        """An exception of batch_sent is logged, and all records are sent."""
         producer = self.producer(partitioner_class=Failing(), batch_size=200)
         waiting = [producer.send("one", b"x" * 50) for _ in range(9)]
         self.result(producer.flush())
@@ -152,7 +152,7 @@ class PartsTests(ProducerTestCase):
         self.assertTrue(self.flushLoggedErrors(UnsupportedCompression))
 
     def patch_builder(self, compress: Any) -> Any:
-        """Have batches compressed by another function; returns what undoes that."""
+        """Compress batches by another function; return a function that undoes it."""
         patch = self.patch(builder, "compress", compress)
         return patch.restore
 
@@ -181,7 +181,7 @@ class PartsTests(ProducerTestCase):
         self.assertTrue(self.flushLoggedErrors(KeyError, TypeError))
 
     def test_event_handler_answers_nonsense(self) -> None:
-        """A handler that fires with something else than a response fails the batch, and no other."""
+        """A handler that fires with another object than a response fails its own batch only."""
 
         nonsense: list[Any] = [7]
 
@@ -190,7 +190,7 @@ class PartsTests(ProducerTestCase):
                 return nonsense.pop() if nonsense else send()
 
             def close(self) -> None:
-                """Nothing."""
+                """Do nothing."""
 
         producer = self.producer(event_handler=Nonsense())
         self.assertIsInstance(self.error(producer.send("one", b"1")), ProduceFailed)
@@ -198,7 +198,7 @@ class PartsTests(ProducerTestCase):
         self.assertTrue(self.flushLoggedErrors(AttributeError))
 
     def test_caller_that_fires_its_own(self) -> None:
-        """A caller that fires its Deferred itself does not keep the others' from firing."""
+        """A caller that fires its own Deferred does not keep the others' from firing."""
         producer = self.producer(linger_ms=1000)
         first, second = producer.send("one", b"1"), producer.send("one", b"2")
         mine: Any = "mine"
@@ -207,7 +207,7 @@ class PartsTests(ProducerTestCase):
         self.assertTrue(self.flushLoggedErrors())
 
     def test_turn_that_fails(self) -> None:
-        """An error in the sender's turn is logged, and it tries again: nothing is forgotten."""
+        """An error in the sender's run is logged, and it runs again."""
         producer = self.producer()
         ready = producer._accumulator.ready
         failing = [RuntimeError("a bug")] * 3
@@ -223,10 +223,10 @@ class PartsTests(ProducerTestCase):
 
 
 class MemoryTests(ProducerTestCase):
-    """What calls cost while nobody waits for them. In objects that the garbage collector knows."""
+    """Memory of pending calls, as a number of objects that the garbage collector tracks."""
 
     def objects(self, send: Callable[[], Any], count: int = 2000) -> float:
-        """How many objects a call leaves behind."""
+        """Return the number of objects that a call leaves behind."""
         for _ in range(10):
             send()
         gc.collect()
@@ -236,7 +236,7 @@ class MemoryTests(ProducerTestCase):
         return (len(gc.get_objects()) - before) / count
 
     def test_in_a_batch(self) -> None:
-        """A record that is gathered costs its Deferred, and with produce() nothing."""
+        """A record in an open batch takes its Deferred, and with produce() nothing."""
         producer = self.producer(buffer_memory=1 << 30)
         self.result(producer.send("one", b"0"))
         self.assertLess(self.objects(lambda: producer.send("one", b"v")), 2.5)
@@ -244,7 +244,7 @@ class MemoryTests(ProducerTestCase):
         self.result(producer.flush())
 
     def test_waiting(self) -> None:
-        """A call that waits for room, or for its topic, costs two tuples more."""
+        """A call that waits for memory, or for its topic, takes two more tuples."""
         producer = self.producer(buffer_memory=1000)
         self.result(producer.send("one", b"0"))
         self.faults.append(Deferred())
@@ -255,7 +255,7 @@ class MemoryTests(ProducerTestCase):
         self.assertLess(self.objects(lambda: other.send("new", b"v")), 5.5)
 
     def test_failed(self) -> None:
-        """Those that fail together share their failure."""
+        """Calls that fail together share their failure."""
         producer = self.producer(linger_ms=1000, batch_size=1 << 20)
         self.result(producer.send("one", b"0"), 2)
         self.faults.append(ErrorCode.INVALID_RECORD)
@@ -265,7 +265,7 @@ class MemoryTests(ProducerTestCase):
         self.assertIs(failures[0], failures[1])
 
     def flush_all(self, producer: Producer) -> None:
-        """Have the broker answer again."""
+        """Make the broker answer again, and flush."""
         self.faults.clear()
         self.network.live(1)[0].lose()
         self.result(producer.flush(), 5)
@@ -275,7 +275,7 @@ class UnlearnableTests(ProducerTestCase):
     """Topics whose metadata cannot be requested."""
 
     def test_names(self) -> None:
-        """A name that no topic can have fails at once, and no broker is asked for it ever."""
+        """An invalid topic name fails at once, without a request."""
         producer = self.producer(metadata_max_age_ms=100)
         for name in ("\ud800", "", ".", "a b", "x" * 250, "tab\t"):
             failure = self.failureResultOf(producer.send(name, b"v"), RequestError)
@@ -289,7 +289,7 @@ class UnlearnableTests(ProducerTestCase):
         self.result(producer.send("one", b"v"))
 
     def test_cluster_closed(self) -> None:
-        """With a shared cluster that was closed every call fails, to topics known and unknown."""
+        """Every call fails on a shared cluster that was closed, whether the topic is known or not."""
         cluster = self.network.started()
         producer = Producer(linger_ms=0, cluster=cluster)
         self.result(producer.start())
@@ -304,7 +304,7 @@ class UnlearnableTests(ProducerTestCase):
         self.result(producer.close())
 
     def test_cluster_closed_without_leader(self) -> None:
-        """The same where the leader was not known: the deadline comes, and nothing runs in circles."""
+        """Calls fail at their deadline on a closed cluster without a leader, without a busy loop."""
         cluster = self.network.started()
         producer = Producer(linger_ms=0, delivery_timeout_ms=2000, request_timeout_ms=1000, cluster=cluster)
         self.result(producer.start())
@@ -315,7 +315,7 @@ class UnlearnableTests(ProducerTestCase):
         self.result(producer.close())
 
     def test_no_answer(self) -> None:
-        """With brokers that say nothing a call to a new topic fails within max.block.ms."""
+        """A call to a new topic fails within max.block.ms if brokers are silent."""
         producer = self.producer(max_block_ms=3000, request_timeout_ms=60_000, delivery_timeout_ms=70_000)
         self.network.answers[MetadataRequest] = lambda node, request, version: NOTHING
         waiting = producer.send("new", b"v")
@@ -325,7 +325,7 @@ class UnlearnableTests(ProducerTestCase):
         self.assertEqual(producer._accumulator.used_bytes, 0)
 
     def test_other_clients_patience(self) -> None:
-        """The lookups of a shared cluster may take longer: records are given up after max.block.ms."""
+        """Records expire after max.block.ms even if the shared cluster's lookups may take longer."""
         cluster = self.network.started("consumer", default_api_timeout_ms=60_000)
         producer = Producer(linger_ms=0, max_block_ms=2000, cluster=cluster)
         self.result(producer.start())
@@ -340,7 +340,7 @@ class UnlearnableTests(ProducerTestCase):
         self.result(cluster.close())
 
     def test_room_and_topic_together(self) -> None:
-        """Waiting for room and then for the topic takes max.block.ms in all, not twice."""
+        """Waiting for memory and then for the topic takes max.block.ms in all."""
         producer = self.producer(buffer_memory=100, max_block_ms=3000, request_timeout_ms=60_000,
             delivery_timeout_ms=70_000)  # fmt: skip
         self.result(producer.send("one", b"0"))

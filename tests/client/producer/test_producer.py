@@ -37,11 +37,11 @@ from tests.client.producing import ProducerTestCase
 
 
 def ignore(_: object) -> None:
-    """Do not wait for it."""
+    """Do nothing with the Deferred."""
 
 
 class SendTests(ProducerTestCase):
-    """What goes in and what comes back."""
+    """Sent records and their metadata."""
 
     def test_fields(self) -> None:
         """Key, value, headers and timestamp arrive; without one it is the wall clock's time."""
@@ -57,7 +57,7 @@ class SendTests(ProducerTestCase):
         self.assertEqual(self.records()[1][1:], (now_ms, None, None, []))
 
     def test_one_turn_one_request(self) -> None:
-        """What is sent in one turn of the reactor goes together, also without lingering."""
+        """Records that are sent in one turn of the reactor share a batch, even without lingering."""
         producer = self.producer()
         waiting = [producer.send("one", b"%d" % i) for i in range(5)]
         self.assertEqual([self.result(each).offset for each in waiting], list(range(5)))
@@ -110,7 +110,7 @@ class SendTests(ProducerTestCase):
         self.assertEqual(sorted(self.sizes()[before:]), [[1], [2, 1]])
 
     def test_request_size(self) -> None:
-        """A request stays below max.request.size unless one batch is larger; nobody is left behind."""
+        """A request stays below max.request.size unless one batch is larger, and all records are sent."""
         producer = self.producer(max_request_size=500)
         waiting = [producer.send("t", b"x" * 300, partition=i) for i in (0, 2) * 3]
         for each in waiting:
@@ -120,7 +120,7 @@ class SendTests(ProducerTestCase):
         self.assertEqual(error.code, ErrorCode.MESSAGE_TOO_LARGE)
 
     def test_requests_at_once(self) -> None:
-        """What does not fit in one request goes in the next at once, not after the first one's reply."""
+        """Batches that do not fit in one request go in another at once, without waiting for a reply."""
         producer = self.producer(max_request_size=500)
         for partition in (0, 2):
             self.result(producer.send("t", b"0", partition=partition))
@@ -131,7 +131,7 @@ class SendTests(ProducerTestCase):
         self.assertEqual(self.network.live(1)[0].protocol.in_flight, 2)
 
     def test_keys(self) -> None:
-        """Keys are hashed as Java does; partitioner.ignore.keys lets them be."""
+        """Keys are hashed as in Java, unless partitioner.ignore.keys is set."""
         producer = self.producer()
         metadata = self.result(producer.send("t", b"v", b"some key"))
         self.assertEqual(metadata.partition, (murmur2(b"some key") & 0x7FFFFFFF) % 3)
@@ -151,7 +151,7 @@ class SendTests(ProducerTestCase):
         self.assertGreater(len(self.logs), 1)
 
     def test_elsewhere_when_full(self) -> None:
-        """The record that does not fit is the first of the next partition's batch, not alone in its own."""
+        """A record that does not fit is the first of another partition's batch."""
         producer = self.producer(
             batch_size=1000 + HEADER_BYTES, linger_ms=1000, partitioner_class=Alternating()
         )
@@ -159,7 +159,7 @@ class SendTests(ProducerTestCase):
         self.assertEqual([self.result(each, 2).partition for each in waiting], [0] * 10 + [1])
 
     def test_bad_partition(self) -> None:
-        """A partition that is not there fails, whoever has chosen it."""
+        """A partition that does not exist is refused, whether the caller or the partitioner chose it."""
         producer = self.producer()
         for partition in (3, -1):
             error = self.error(producer.send("t", b"v", partition=partition))
@@ -168,7 +168,7 @@ class SendTests(ProducerTestCase):
         self.assertEqual(self.error(astray.send("t", b"v")).code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def test_bad_values(self) -> None:
-        """What is not bytes fails with TypeError, the topic known or not; others are not harmed."""
+        """Values that are not bytes fail with TypeError, before and after metadata; others are sent."""
         producer = self.producer()
         for _ in range(2):
             for bad in (
@@ -195,7 +195,7 @@ class SendTests(ProducerTestCase):
             reactor=self.network.clock)  # fmt: skip
 
     def test_cancelled(self) -> None:
-        """Cancelling drops the answer; the record is sent, and others are told."""
+        """A cancelled call drops its result; the record is sent, and other calls fire."""
         producer = self.producer()
         dropped, kept = producer.send("one", b"1"), producer.send("one", b"2")
         dropped.cancel()
@@ -204,14 +204,14 @@ class SendTests(ProducerTestCase):
 
 
 class Astray:
-    """Chooses what is not there."""
+    """Chooses a partition that does not exist."""
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """One too many."""
+        """Return the number after the last partition."""
         return partitions
 
     def batch_sent(self, topic: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Alternating:
@@ -221,19 +221,19 @@ class Alternating:
         self._batches = 0
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The one whose turn it is."""
+        """Return the present partition."""
         return self._batches % partitions
 
     def batch_sent(self, topic: str) -> None:
-        """The next one's turn."""
+        """Move to the next partition."""
         self._batches += 1
 
 
 class Shout:
-    """An encoder."""
+    """An encoder that returns capitals."""
 
     def encode(self, topic: str, value: str) -> bytes:
-        """Capitals."""
+        """Return the value in capitals."""
         return f"{topic}:{value.upper()}".encode()
 
 
@@ -241,14 +241,14 @@ class Lenient(ProducerStateManager):
     """Takes every sequence."""
 
     def check(self, *args: Any) -> None:
-        """Fine."""
+        """Accept."""
 
 
 class SendBatchTests(ProducerTestCase):
-    """Lists at once."""
+    """Lists of records."""
 
     def test_where(self) -> None:
-        """One Deferred tells where all are; the list may be changed after the call."""
+        """One Deferred has the offsets of all; the list may be changed after the call."""
         producer = self.producer()
         values = [b"1", b"2", b"3"]
         waiting = producer.send_batch("one", values, timestamp_ms=7)
@@ -262,7 +262,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual(self.requests(), [])
 
     def test_key(self) -> None:
-        """A key is that of all, and chooses the partition."""
+        """A key applies to the whole list, and chooses the partition."""
         producer = self.producer()
         metadata = self.result(producer.send_batch("t", [b"1", b"2"], key=b"some key"))
         self.assertEqual((metadata.partition, metadata.records), ((murmur2(b"some key") & 0x7FFFFFFF) % 3, 2))
@@ -290,7 +290,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual(found, {0, 1, 2})
 
     def test_cut(self) -> None:
-        """A list that the topic accepts only in pieces has one result, with all its offsets."""
+        """A list that is split by the topic's limit has one result, with all its offsets."""
         self.log().max_bytes = 500
         producer = self.producer()
         values = [b"%03d" % i * 10 for i in range(100)]
@@ -300,7 +300,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual(self.log().values, [*values, b"last"])
 
     def test_partly_unknown(self) -> None:
-        """Offsets of a list are unknown if those of a part are: brokers may not tell a duplicate's."""
+        """The offsets of a list are unknown if those of a part are, as for a duplicate."""
         producer = self.producer(max_request_size=1000)
         self.result(producer.send("one", b"0"))
         self.faults.append(ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
@@ -309,7 +309,7 @@ class SendBatchTests(ProducerTestCase):
         self.assertEqual((metadata.base_offset, metadata.last_offset, metadata.records), (-1, -1, 2))
 
     def test_partly_refused(self) -> None:
-        """If one piece is refused the whole call fails, when all pieces are settled."""
+        """A list of which one batch is refused fails when all its batches are settled."""
         producer = self.producer(max_request_size=1000)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -322,7 +322,7 @@ class SendBatchTests(ProducerTestCase):
 
 
 class IdempotenceTests(ProducerTestCase):
-    """Once and in order, whatever fails."""
+    """Delivery once and in order, whatever fails."""
 
     def test_pipelined(self) -> None:
         """After the first, up to five requests are under way, with sequences that follow each other."""
@@ -341,7 +341,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual(self.producer_ids_asked(), 1)
 
     def test_any_faults(self) -> None:
-        """Lost requests, lost replies, moving leaders: all is there once, in order; every Deferred fires."""
+        """All records are in the log once and in order after lost requests, lost replies and new leaders."""
         source = random.Random(20)
         kinds = [None, None, None, LOSE_REQUEST, LOSE_REPLY, ErrorCode.NOT_ENOUGH_REPLICAS]
         for _ in range(12):
@@ -364,7 +364,7 @@ class IdempotenceTests(ProducerTestCase):
             self.faults.clear()
 
     def test_refused_batch(self) -> None:
-        """A batch that is refused for good fails alone; those behind it are sent under the next epoch."""
+        """A refused batch fails alone, and those after it are sent in the next epoch."""
         producer = self.producer(batch_size=1)
         self.result(producer.send("one", b"first"))
         self.faults.append(ErrorCode.INVALID_RECORD)
@@ -380,7 +380,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual([(h.producer_epoch, h.base_sequence) for h in headers][:2], [(0, 0), (1, 0)])
 
     def test_forgotten(self) -> None:
-        """A broker that has forgotten the producer is written to by the next epoch, in order."""
+        """A broker that has forgotten the producer id gets the next epoch, in order."""
         producer = self.producer(batch_size=1)
         self.log().old = True
         self.result(producer.send("one", b"first"))
@@ -397,7 +397,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual(self.producer_ids_asked(), 1)
 
     def test_forgotten_for_good(self) -> None:
-        """A broker that never takes the producer's batches costs one attempt more, not all the time."""
+        """A broker that always rejects the producer's batches costs one more attempt."""
         producer = self.producer(batch_size=1)
         self.result(producer.send("one", b"first"))
         before = len(self.requests())
@@ -409,7 +409,7 @@ class IdempotenceTests(ProducerTestCase):
         self.result(producer.send("one", b"third"))
 
     def test_not_known_by_broker(self) -> None:
-        """A broker without InitProducerId is written to without, one batch of a partition at a time."""
+        """A broker without InitProducerId gets plain batches, one at a time per partition."""
         self.network.newest[InitProducerIdRequest] = -1
         producer = self.producer(batch_size=1)
         self.faults.extend([Deferred(), None])
@@ -421,7 +421,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual(parse_header(batch).producer_id, -1)
 
     def test_acks(self) -> None:
-        """With acks=1 there is no idempotence; with acks=0 no reply, and offsets are unknown."""
+        """Requests with acks=1 are not idempotent; with acks=0 there is no reply and no offset."""
         producer = self.producer(acks=1)
         self.assertEqual(self.result(producer.send("one", b"1")).offset, 0)
         self.assertEqual((self.requests()[0].acks, self.producer_ids_asked()), (1, 0))
@@ -445,11 +445,11 @@ class IdempotenceTests(ProducerTestCase):
             self.assertEqual([(r.key, r.value) for r in iter_any(taken[0])], [(b"k", b"v")])
 
     def refuse(self, part: Any) -> Any:
-        """An answer that is final."""
+        """Return a final error."""
         return type(self).append(self, 0, "", part, ErrorCode.INVALID_RECORD)
 
     def test_given_up(self) -> None:
-        """With the broker away records fail after delivery.timeout.ms, not before, and say why."""
+        """Records fail after delivery.timeout.ms while the broker is away, with the reason."""
         producer = self.producer(delivery_timeout_ms=10_000, request_timeout_ms=5000)
         self.result(producer.send("one", b"0"))
         self.network.kill(1)
@@ -469,7 +469,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual(self.log().values, [b"0", b"4"])
 
     def test_silent_broker(self) -> None:
-        """What is not answered is sent again after request.timeout.ms, and the record is there once."""
+        """An unanswered batch is sent again after request.timeout.ms, and is in the log once."""
         producer = self.producer(request_timeout_ms=3000)
         self.result(producer.send("one", b"0"))
         stuck: Deferred[None] = Deferred()
@@ -481,7 +481,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual(self.log().values, [b"0", b"1"])
 
     def test_throttled(self) -> None:
-        """A broker that asks for a pause gets it (KIP-219)."""
+        """A throttling broker gets a pause (KIP-219)."""
         producer = self.producer()
         self.throttle_ms = 500
         self.result(producer.send("one", b"0"))
@@ -491,7 +491,7 @@ class IdempotenceTests(ProducerTestCase):
         self.result(waiting, 0.2)
 
     def test_leader_moves(self) -> None:
-        """When the leader moves metadata is asked for, and the new one gets what is left."""
+        """A change of leader makes the client refresh metadata, and the new leader gets the rest."""
         producer = self.producer()
         self.result(producer.send("one", b"0"))
         self.metadata.topics["one"][0].leader = 2
@@ -500,7 +500,7 @@ class IdempotenceTests(ProducerTestCase):
         self.assertEqual(self.log().values, [b"0", b"1"])
 
     def test_former_leader_answers_first(self) -> None:
-        """What is under way to a former leader is waited for before the new one gets anything."""
+        """The new leader gets no batches before those in flight to the former one are answered."""
         producer = self.producer()
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -527,7 +527,7 @@ class IdempotenceTests(ProducerTestCase):
         self.result(waiting, 3)
 
     def test_full_disk(self) -> None:
-        """That a broker takes no records is said after five seconds, then ever more seldom; they arrive."""
+        """A broker that rejects all batches is logged after five seconds, then ever more seldom."""
         producer = self.producer()
         self.faults.extend([ErrorCode.KAFKA_STORAGE_ERROR] * 1000)
         with capturedLogs() as events:
@@ -552,10 +552,10 @@ class IdempotenceTests(ProducerTestCase):
 
 
 class TopicsTests(ProducerTestCase):
-    """What is sent before the topic is known."""
+    """Records that are sent before the topic is known."""
 
     def test_in_order(self) -> None:
-        """It waits for the topic and keeps its order, lists and records."""
+        """Records and lists wait for the topic, and keep their order."""
         producer = self.producer()
         waiting: list[Deferred[Any]] = [
             producer.send("one", b"1"),
@@ -567,7 +567,7 @@ class TopicsTests(ProducerTestCase):
         self.assertEqual(self.log().values, [b"1", b"2", b"3", b"4"])
 
     def test_before_start(self) -> None:
-        """What is sent before start() leaves after it."""
+        """Records that are sent before start() leave after it."""
         producer = self.producer(start=False)
         waiting = producer.send("one", b"1")
         self.network.pump()
@@ -576,11 +576,11 @@ class TopicsTests(ProducerTestCase):
         self.assertEqual(self.result(waiting).offset, 0)
 
     def test_created(self) -> None:
-        """A topic that is not there is created by asking for it."""
+        """An unknown topic is created by a metadata request."""
         self.assertEqual(self.result(self.producer().send("new", b"1"), 5).topic, "new")
 
     def test_unknown(self) -> None:
-        """A topic that cannot be fails all that waits for it, gives the room back, and may be there later."""
+        """An invalid topic fails all its waiting records, frees their memory, and may exist later."""
         self.metadata.auto_create = False
         producer = self.producer(buffer_memory=100)
         first, second = producer.send("no", b"1"), producer.send_batch("no", [b"x" * 200])
@@ -593,7 +593,7 @@ class TopicsTests(ProducerTestCase):
         self.assertEqual(self.result(producer.send("no", b"1"), 5).offset, 0)
 
     def test_more_partitions(self) -> None:
-        """Partitions that are added are used once metadata tells of them."""
+        """New partitions are used once metadata has them."""
         producer = self.producer(partitioner_class=RoundRobinPartitioner(), metadata_max_age_ms=1000)
         self.result(producer.send("one", b"1"))
         self.metadata.topics["one"].append(Log())
@@ -607,7 +607,7 @@ class RoomTests(ProducerTestCase):
     """buffer.memory."""
 
     def fill(self, **settings: Any) -> tuple[Producer, Deferred[None]]:
-        """A producer that has no room until the Deferred is fired."""
+        """Return a producer without free memory until the Deferred is fired."""
         producer = self.producer(buffer_memory=1000, **settings)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -618,11 +618,11 @@ class RoomTests(ProducerTestCase):
         return producer, reply
 
     def values(self) -> list[bytes | None]:
-        """What the log has besides the filling."""
+        """Return the log's values without those that fill the memory."""
         return [value for value in self.log().values if value and not value.startswith(b"x")]
 
     def test_full(self) -> None:
-        """With the memory full calls wait, and go in the order in which they came."""
+        """Calls wait while memory is full, and their records are sent in order."""
         producer, reply = self.fill()
         room = producer.ready()
         waiting: list[Deferred[Any]] = [producer.send("one", b"1")]
@@ -647,7 +647,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(self.values(), [b"0", b"2"])
 
     def test_full_for_long(self) -> None:
-        """A call that finds no room within max.block.ms fails with that; its record is not sent."""
+        """A call that gets no memory within max.block.ms fails, and its record is not sent."""
         producer, reply = self.fill(max_block_ms=2000)
         waiting = producer.send("one", b"1")
         self.network.run(1.9)
@@ -661,7 +661,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(self.values(), [b"0", b"2"])
 
     def test_cancelled_while_it_waits(self) -> None:
-        """A call that is cancelled while it waits for room sends nothing."""
+        """A call that is cancelled while it waits for memory sends nothing."""
         producer, reply = self.fill()
         waiting, other = producer.send("one", b"1"), producer.send("one", b"2")
         waiting.cancel()
@@ -671,7 +671,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(self.values(), [b"0", b"2"])
 
     def test_nobody_overtakes(self) -> None:
-        """Who sends from within an answer, when there is room again, is behind those who wait."""
+        """A record that is sent from a callback waits behind callers that wait for memory."""
         producer, reply = self.fill()
         self.faults.append(Deferred())
         first = producer.send_batch("one", [b"x" * 1000])
@@ -689,7 +689,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(self.values(), [b"0", b"1", b"2"])
 
     def test_nothing_lingers(self) -> None:
-        """While somebody waits for room what is gathered is sent, whatever linger.ms says."""
+        """Batches do not linger while callers wait for memory."""
         producer = self.producer(buffer_memory=100, linger_ms=60_000, batch_size=10_000)
         lingering = producer.send("one", b"x" * 100)
         self.network.run(1)
@@ -714,8 +714,7 @@ class RoomTests(ProducerTestCase):
             self.successResultOf(waiting)
 
     def test_close_does_not_wait(self) -> None:
-        """What waits for room when the time is up fails with the rest, and flush() ends; what comes meanwhile
-        fails at once."""
+        """Callers that wait for memory, and later ones, fail when the close times out, and flush() ends."""
         producer, _ = self.fill()
         waiting, flushing = producer.send("one", b"1"), producer.flush()
         closing = producer.close(timeout_s=1)
@@ -726,7 +725,7 @@ class RoomTests(ProducerTestCase):
         self.failureResultOf(producer.send("one", b"2"), ClientClosed)
 
     def test_bad_value_while_full(self) -> None:
-        """What cannot be sent fails without waiting, or when its turn comes; others do not suffer."""
+        """A wrong value fails at once or in its turn while memory is full, and other calls succeed."""
         producer, reply = self.fill()
         self.failureResultOf(producer.send("one", 7), TypeError)
         wrong, right = producer.send("one", b"1", partition=9), producer.send("one", b"2")
@@ -758,7 +757,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(told, [(b"3", False)])
 
     def test_one_after_the_other(self) -> None:
-        """Who waits is let in one by one, as there is room; who gave up is passed over."""
+        """Callers are admitted in order as memory becomes free; cancelled ones are passed over."""
         producer = self.producer(buffer_memory=1000)
         self.result(producer.send("one", b"0"))
         replies: list[Deferred[None]] = [Deferred() for _ in range(4)]
@@ -778,7 +777,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(let_in[1], [True, True, True, True])
 
     def test_in_turn(self) -> None:
-        """Who comes when somebody waits is behind them, also from within an answer."""
+        """A caller that comes while others wait is admitted after them, even from within a callback."""
         producer = self.producer(buffer_memory=100)
         self.result(producer.send("one", b"0"))
         reply: Deferred[None] = Deferred()
@@ -799,7 +798,7 @@ class RoomTests(ProducerTestCase):
         self.assertEqual(order, ["first", "second", "first again"])
 
     def test_max_block(self) -> None:
-        """Who waits for max.block.ms gets BufferExhausted."""
+        """A caller that waits for max.block.ms gets BufferExhausted."""
         producer = self.producer(buffer_memory=100, max_block_ms=2000)
         self.result(producer.send("one", b"0"))
         self.faults.append(Deferred())
@@ -814,7 +813,7 @@ class RoomTests(ProducerTestCase):
         self.assertIn("max.block.ms", str(self.error(later, 1.1)))
 
     def test_given_back(self) -> None:
-        """Delivered, refused, too late: all of it is given back."""
+        """The memory of delivered, refused and expired records is free again."""
         producer = self.producer(delivery_timeout_ms=2000, request_timeout_ms=1000)
         self.result(producer.send("one", b"x" * 50))
         self.faults.append(ErrorCode.INVALID_RECORD)
@@ -828,7 +827,7 @@ class FlushTests(ProducerTestCase):
     """flush() and close()."""
 
     def test_flush(self) -> None:
-        """It sends what lingers and fires when all that was sent before is settled, also what failed."""
+        """A flush sends lingering records, and fires when all earlier ones have succeeded or failed."""
         producer = self.producer(linger_ms=60_000)
         self.result(producer.flush())
         waiting = producer.send("one", b"1")
@@ -843,7 +842,7 @@ class FlushTests(ProducerTestCase):
         self.assertNoResult(later)
 
     def test_flush_waits_for_topic(self) -> None:
-        """It waits for what waits for its topic, and not for what is sent after it."""
+        """A flush waits for records that wait for their topic, and not for later ones."""
         producer = self.producer(linger_ms=60_000)
         waiting = producer.send("one", b"1")
         flushed = producer.flush()
@@ -851,7 +850,7 @@ class FlushTests(ProducerTestCase):
         self.successResultOf(waiting)
 
     def test_flush_cut(self) -> None:
-        """It waits for both split of a batch that is cut."""
+        """A flush waits for both parts of a batch that is split."""
         self.log().max_bytes = 200
         producer = self.producer(linger_ms=60_000)
         waiting = [producer.send("one", b"x" * 50) for _ in range(8)]
@@ -860,7 +859,7 @@ class FlushTests(ProducerTestCase):
             self.successResultOf(each)
 
     def test_close(self) -> None:
-        """It sends what is left; then nothing is taken any more, and all connections are closed."""
+        """A close sends the rest; then records are refused, and all connections are closed."""
         producer = self.producer(linger_ms=60_000)
         waiting = producer.send("one", b"1")
         ends = [producer.close(), producer.close()]
@@ -873,7 +872,7 @@ class FlushTests(ProducerTestCase):
         self.assertEqual(self.network.live(), [])
 
     def test_close_in_time(self) -> None:
-        """What is not delivered in time fails with ClientClosed, wherever it is; no Deferred is left."""
+        """Records that are not delivered in time fail with ClientClosed, and every Deferred fires."""
         producer = self.producer(buffer_memory=380)
         self.result(producer.send("one", b"0"))
         self.faults.append(Deferred())
@@ -902,7 +901,7 @@ class FlushTests(ProducerTestCase):
         self.result(producer.close())
 
     def test_shared_cluster(self) -> None:
-        """A cluster that was handed in stays open."""
+        """A cluster that was passed in stays open."""
         cluster = self.network.started()
         producer = Producer(linger_ms=0, cluster=cluster)
         self.result(producer.start())
@@ -912,7 +911,7 @@ class FlushTests(ProducerTestCase):
         self.result(cluster.close())
 
     def test_closed_by_a_callback(self) -> None:
-        """Who closes the producer from within an answer does not harm the others."""
+        """A callback that closes the producer does not affect other records."""
         producer = self.producer()
         first = producer.send("t", b"1", partition=0)
         first.addCallback(lambda _: ignore(producer.close(timeout_s=0)))
@@ -922,45 +921,45 @@ class FlushTests(ProducerTestCase):
         second.addErrback(lambda failure: failure.trap(ClientClosed) and None)
 
     def test_sends_from_a_callback(self) -> None:
-        """Who sends from within an answer is served."""
+        """A callback may send records."""
         producer = self.producer()
         chain = producer.send("one", b"1").addCallback(lambda _: producer.send("one", b"2"))
         self.assertEqual(self.result(chain).offset, 1)
 
 
 class Recorder(ProducerCallbacks):
-    """Notes what it hears."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []
 
     def before_enqueue(self, record: ProducerRecord) -> ProducerRecord:
-        """Another value; some are not wanted."""
+        """Return another value; refuse some."""
         if record.value == b"bad":
             raise ValueError("not wanted")
         self.heard.append("before")
         return record._replace(value=record.value + b"!")
 
     def after_enqueue(self, record: ProducerRecord, added: bool) -> None:
-        """Note it."""
+        """Record it."""
         self.heard.append((record.value, added))
 
     def after_dequeue(self, batch: Any) -> None:
-        """Note it, and fail."""
+        """Record it, and fail."""
         self.heard.append(("dequeued", batch.records))
         raise KeyError("a bug")
 
     def before_sending(self, node_id: int, batches: Any) -> None:
-        """Note it."""
+        """Record it."""
         self.heard.append(("sending", node_id, [batch.attempts for batch in batches]))
 
     def before_close(self) -> Any:
-        """A farewell."""
+        """Return a last record."""
         return [ProducerRecord("one", b"bye")]
 
 
 class Handler(EventHandler):
-    """Lets through, keeps, or fails."""
+    """Sends, keeps or fails."""
 
     def __init__(self) -> None:
         self.handled: list[Any] = []
@@ -968,7 +967,7 @@ class Handler(EventHandler):
         self.closed = 0
 
     def handle(self, node_id: int, batches: Any, send: Any) -> Any:
-        """As the list says."""
+        """Take the next action of the list."""
         self.handled.append((node_id, [(batch.topic, batch.partition, batch.records) for batch in batches]))
         todo = self.todo.pop(0) if self.todo else "send"
         if todo == "send":
@@ -986,7 +985,7 @@ class HooksTests(ProducerTestCase):
     """IProducerCallbacks and IEventHandler."""
 
     def test_callbacks(self) -> None:
-        """They hear of a record at each station, may change it, and their failures are logged."""
+        """Callbacks see each record at each stage, may change it, and their errors are logged."""
         recorder = Recorder()
         producer = self.producer(callback_handler=recorder)
         self.faults.append(ErrorCode.NOT_ENOUGH_REPLICAS)
@@ -999,7 +998,7 @@ class HooksTests(ProducerTestCase):
         self.assertEqual(len(self.flushLoggedErrors(KeyError)), 1)
 
     def test_refused_by_callback(self) -> None:
-        """A call that they refuse fails with their exception, and after_enqueue hears of its records."""
+        """A call that a callback refuses fails with its exception, and after_enqueue gets its records."""
         recorder = Recorder()
         producer = self.producer(callback_handler=recorder)
         self.assertIsInstance(self.error(producer.send("one", b"bad")), ValueError)
@@ -1008,7 +1007,7 @@ class HooksTests(ProducerTestCase):
         self.assertIn((b"v!", False), recorder.heard)
 
     def test_lists(self) -> None:
-        """Of a list they hear record by record, and may change values."""
+        """Callbacks get each record of a list, and may change values."""
         recorder = Recorder()
         producer = self.producer(callback_handler=recorder)
         self.assertEqual(self.result(producer.send_batch("one", [b"1", b"2"])).records, 2)
@@ -1017,7 +1016,7 @@ class HooksTests(ProducerTestCase):
         self.flushLoggedErrors(KeyError)
 
     def test_last_records(self) -> None:
-        """Before the end they may send something."""
+        """Callbacks may send records before the close."""
         producer = self.producer(callback_handler=Recorder())
         self.result(producer.send("one", b"v"))
         self.result(producer.close())
@@ -1025,7 +1024,7 @@ class HooksTests(ProducerTestCase):
         self.flushLoggedErrors(KeyError)
 
     def test_event_handler(self) -> None:
-        """Each request passes through it; without sending, batches count as delivered."""
+        """An event handler gets each request; batches that it does not send count as delivered."""
         handler = Handler()
         producer = self.producer(event_handler=handler)
         self.assertEqual(self.result(producer.send("one", b"1")).offset, 0)
@@ -1042,7 +1041,7 @@ class HooksTests(ProducerTestCase):
         self.assertEqual(handler.closed, 1)
 
     def test_event_handler_cancelled(self) -> None:
-        """What it has not finished when the producer closes is cancelled."""
+        """Unfinished calls of the event handler are cancelled when the producer closes."""
         handler = Handler()
         cancelled: list[object] = []
         handler.todo = [Deferred(cancelled.append)]
@@ -1054,7 +1053,7 @@ class HooksTests(ProducerTestCase):
         self.failureResultOf(waiting, ClientClosed)
 
     def test_event_handler_fails(self) -> None:
-        """What it raises is final, unless it may pass: then the batch is handled again."""
+        """An error of the event handler is final, unless it is retriable: then the batch is handled again."""
         handler = Handler()
         handler.todo = [ConnectionFailed("later"), ValueError("never")]
         producer = self.producer(event_handler=handler)

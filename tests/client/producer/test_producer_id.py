@@ -17,7 +17,7 @@ from tests.client.producer.fake_cluster import LIMITS, FakeCluster
 
 class ProducerIdSourceTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A source of ids for an accumulator that has none yet."""
+        """Make a source of ids for an accumulator without an id."""
         self.accumulator = RecordAccumulator(LIMITS)
         self.woken = 0
         self.requests: list[Any] = []
@@ -28,7 +28,7 @@ class ProducerIdSourceTests(SynchronousTestCase):
         self.queue = self.accumulator.queue("t", 0)
 
     def request_any(self, message: Any) -> Deferred[Any]:
-        """Note the request."""
+        """Record the request."""
         self.requests.append(message)
         return self.reply
 

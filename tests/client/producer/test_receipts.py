@@ -23,7 +23,7 @@ from kafkatx.clientcore.producer.values import BatchMetadata, RecordMetadata
 
 
 def batch(*entries: tuple[AnyReceipt, int, int, int], records: int = 10) -> ProducerBatch:
-    """A batch of partition 3 with these entries."""
+    """Return a batch of partition 3 with these entries."""
     made = ProducerBatch("t", 3, records=records)
     for entry in entries:
         made.entries += entry
@@ -41,7 +41,7 @@ class DeliverTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(second), RecordMetadata("t", 3, 42, 99))
 
     def test_unknown_offset(self) -> None:
-        """Without a base offset none is known."""
+        """Offsets are unknown without a base offset."""
         receipt: Deferred[RecordMetadata] = Deferred()
         deliver_batch(batch((receipt, 2, 1, 5)), -1, -1)
         self.assertEqual(self.successResultOf(receipt).offset, -1)
@@ -67,26 +67,26 @@ class DeliverTests(SynchronousTestCase):
 
 class ListReceiptTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A list of five records in two batches."""
+        """Make a list of five records in two batches."""
         self.receipt = ListReceipt(5)
         self.receipt.add_batch()
 
     def test_range(self) -> None:
-        """It fires when both batches are in the log, with the range of both, in any order."""
+        """The receipt fires when both batches are in the log, with the range of both, in any order."""
         deliver_batch(batch((self.receipt, 0, 2, 5)), 20, -1)
         self.assertNoResult(self.receipt.deferred)
         deliver_batch(batch((self.receipt, 4, 3, 5)), 0, -1)
         self.assertEqual(self.successResultOf(self.receipt.deferred), BatchMetadata("t", 3, 4, 21, 5, 5))
 
     def test_unknown(self) -> None:
-        """Where one offset is unknown the range is."""
+        """The range is unknown if one batch's offset is."""
         deliver_batch(batch((self.receipt, 0, 2, 5)), -1, -1)
         deliver_batch(batch((self.receipt, 0, 3, 5)), 7, -1)
         found = self.successResultOf(self.receipt.deferred)
         self.assertEqual((found.base_offset, found.last_offset), (-1, -1))
 
     def test_failed(self) -> None:
-        """Where one batch fails it fails, with the first error, when both are settled."""
+        """The receipt fails with the first error when both batches are settled."""
         for failed_first in (True, False):
             self.setUp()
             steps = [

@@ -31,7 +31,7 @@ class SenderTests(SynchronousTestCase):
         config: SenderConfig = CONFIG,
         **more: Any,
     ) -> None:
-        """A sender of an idempotent producer."""
+        """Make a sender of an idempotent producer."""
         self.cluster = FakeCluster()
         self.clock = self.cluster.reactor
         self.accumulator = accumulator(limits, ProducerIdAndEpoch(7, 0))
@@ -43,7 +43,7 @@ class SenderTests(SynchronousTestCase):
         self.sender.settled = self.count_settled
 
     def setUp(self) -> None:
-        """A sender whose batches linger for a second."""
+        """Make a sender whose batches linger for a second."""
         self.make()
 
     def count_settled(self) -> None:
@@ -51,14 +51,14 @@ class SenderTests(SynchronousTestCase):
         self.settled += 1
 
     def append(self, value: bytes = b"v", partition: int = 0) -> Deferred[RecordMetadata]:
-        """Append a record; its receipt."""
+        """Append a record; return its receipt."""
         receipt: Deferred[RecordMetadata] = Deferred()
         queue = self.accumulator.queue("t", partition)
         self.accumulator.append(queue, None, value, 5, (), receipt, self.clock.seconds())
         return receipt
 
     def send(self, *partitions: int) -> list[Deferred[RecordMetadata]]:
-        """Append a record to each partition, and send them; their receipts."""
+        """Append a record to each partition, and send them; return their receipts."""
         receipts = [self.append(b"%d" % partition, partition) for partition in partitions]
         self.sender.hurry += 1
         self.run_sender()
@@ -66,12 +66,12 @@ class SenderTests(SynchronousTestCase):
         return receipts
 
     def run_sender(self) -> None:
-        """Run once, and again when the version of Produce is known."""
+        """Run the sender, and again when the version of Produce is known."""
         self.sender.run_once()
         self.clock.advance(0)
 
     def last(self) -> Sent:
-        """The last request."""
+        """Return the last request."""
         return self.cluster.sent[-1]
 
     # -- which batches are sent
@@ -95,7 +95,7 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(self.last().values, [b"v", b"w"])
 
     def test_waiting_callers(self) -> None:
-        """While callers wait for memory nothing lingers; later it does again."""
+        """Batches do not linger while callers wait for memory, and do afterwards."""
         self.append()
         self.sender.set_waiting(True)
         self.clock.advance(0)
@@ -220,7 +220,7 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(len(self.cluster.sent), 2)
 
     def test_unreadable_reply(self) -> None:
-        """A reply that is none fails the batch, and is logged."""
+        """An unreadable reply fails the batch, and is logged."""
         (receipt,) = self.send(0)
         self.last().reply.callback("nonsense")
         self.failureResultOf(receipt, ProduceFailed)
@@ -275,7 +275,7 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(len(self.cluster.versions), 2)
 
     def make_waiting(self) -> None:
-        """Two runs of a sender to a broker of unknown version."""
+        """Make a sender to a broker of unknown version run twice."""
         self.make(NOW)
         self.cluster.known_version = None
         self.send(0)
@@ -306,7 +306,7 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
 
     def test_handler(self) -> None:
-        """An event handler stands before the broker: None counts as delivered without a request."""
+        """An event handler comes before the broker: None counts as delivered without a request."""
 
         class Handler(EventHandler):
             def handle(self, node_id: int, batches: Any, send: Any) -> Deferred[Any]:

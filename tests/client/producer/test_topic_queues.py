@@ -21,11 +21,11 @@ from tests.client.producer.fake_cluster import FakeCluster, accumulator, topic_m
 
 class TopicQueuesTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Queues of topic t, whose metadata is not known yet."""
+        """Make queues of topic t, whose metadata is not known yet."""
         self.make()
 
     def make(self, partitioner: Any = None, **more: Any) -> None:
-        """Other queues."""
+        """Make other queues."""
         self.cluster = FakeCluster()
         self.clock = self.cluster.reactor
         self.accumulator = accumulator()
@@ -40,18 +40,18 @@ class TopicQueuesTests(SynchronousTestCase):
     def put(
         self, key: bytes | None = None, partition: int | None = None, value: bytes = b"v"
     ) -> Deferred[RecordMetadata]:
-        """Put a record; its receipt."""
+        """Put a record; return its receipt."""
         receipt: Deferred[RecordMetadata] = Deferred()
         self.queues.put("t", key, value, partition, (), 5, 50, receipt)
         return receipt
 
     def learn(self) -> None:
-        """Three partitions."""
+        """Learn of three partitions."""
         self.put(partition=0)
         self.cluster.learn("t", 3)
 
     def counts(self) -> list[int]:
-        """How many records each partition has in its open batch."""
+        """Return the number of records in each partition's open batch."""
         queues = [self.accumulator.queue("t", partition) for partition in range(3)]
         return [queue.open.count if queue.open is not None else 0 for queue in queues]
 
@@ -69,7 +69,7 @@ class TopicQueuesTests(SynchronousTestCase):
         self.assertEqual(self.accumulator.used_bytes, batch.size_bytes)
 
     def test_unknown_topic(self) -> None:
-        """When the lookup fails its records fail, and the next record looks up again."""
+        """A failed lookup fails its records, and the next record begins another lookup."""
         receipt = self.put()
         self.cluster.lookups.pop("t").errback(UnknownTopic("t"))
         self.failureResultOf(receipt, UnknownTopic)

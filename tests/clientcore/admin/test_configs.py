@@ -1,4 +1,4 @@
-"""Tests of kafkatx.clientcore.admin.configs: requests made, answers read."""
+"""Tests of kafkatx.clientcore.admin.configs: requests and responses."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ TOPIC, BROKER, ALL = (
 
 
 def described(*results: Any, code: int = 0, message: str | None = None) -> m.DescribeConfigsResponse:
-    """An answer for one resource."""
+    """Return a response for one resource."""
     result = m.DescribeConfigsResult(code, message, ResourceType.TOPIC, "t", list(results))
     return m.DescribeConfigsResponse(results=[result])
 
 
 def told(name: str, **fields: Any) -> m.DescribeConfigsResourceResult:
-    """One setting."""
+    """Return one setting of a response."""
     return m.DescribeConfigsResourceResult(**{"name": name, "value": "1", "synonyms": [], **fields})
 
 
 class ResourceTests(SynchronousTestCase):
     def test_whom_to_ask(self) -> None:
-        """A broker's own settings it alone knows; topics, and the defaults of all brokers, any does."""
+        """A broker's own settings are read from that broker; those of topics and the defaults from any."""
         self.assertEqual([one.broker_id for one in (TOPIC, BROKER, ALL)], [None, 3, None])
 
     def test_words(self) -> None:
-        """As messages name them."""
+        """Resources are named as in error messages."""
         words = ["topic 't'", "broker 3", "the defaults of all brokers"]
         self.assertEqual([str(one) for one in (TOPIC, BROKER, ALL)], words)
 
 
 class DescribeTests(SynchronousTestCase):
     def test_request(self) -> None:
-        """All settings of one resource."""
+        """A request asks for all settings of one resource."""
         request = configs.describe_request(BROKER, synonyms=True)
         (asked,) = request.resources
         found = (asked.resource_type, asked.resource_name, asked.configuration_keys, request.include_synonyms)
         self.assertEqual(found, (4, "3", None, True))
 
     def test_entries(self) -> None:
-        """By name in order, with all that is told of each."""
+        """Entries are sorted by name, and have all fields of the response."""
         synonym = m.DescribeConfigsSynonym("log.b", "2", Source.STATIC)
         one = told("b", config_source=Source.TOPIC, config_type=ConfigType.LONG, synonyms=[synonym])
         other = told("a", value=None, is_sensitive=True, read_only=True, config_source=Source.STATIC)
@@ -65,19 +65,19 @@ class DescribeTests(SynchronousTestCase):
         self.assertFalse(found["a"].overridden)
 
     def test_version_0(self) -> None:
-        """There only defaults are told from the rest."""
+        """Version 0 tells only defaults from other values."""
         one, other = told("a", is_default=True), told("b", is_default=False)
         for resource, source in ((TOPIC, Source.TOPIC), (BROKER, Source.STATIC)):
             found = configs.entries(described(one, other), resource, 0)
             self.assertEqual((found["a"].source, found["b"].source), (Source.DEFAULT, source))
 
     def test_newer_numbers(self) -> None:
-        """Numbers that are newer than ours are unknown, not wrong."""
+        """Unknown numbers of newer versions are read as unknown."""
         found = configs.entries(described(told("a", config_source=99, config_type=77)), TOPIC, 4)
         self.assertEqual((found["a"].source, found["a"].type), (Source.UNKNOWN, ConfigType.UNKNOWN))
 
     def test_refused(self) -> None:
-        """That a topic is not there will not pass; of others the broker's words are kept."""
+        """An unknown topic raises UnknownTopic; other errors keep the broker's message."""
         missing = described(code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.assertRaises(UnknownTopic, configs.entries, missing, TOPIC, 4)
         error = self.assertRaises(RequestError, configs.entries, missing, BROKER, 4)
@@ -89,7 +89,7 @@ class DescribeTests(SynchronousTestCase):
 
 class AlterTests(SynchronousTestCase):
     def test_request(self) -> None:
-        """What is set and what is taken back."""
+        """The request has the settings to set and to delete."""
         request = configs.alter_request(TOPIC, {"a": "1"}, ["b"], validate_only=True)
         (changed,) = request.resources
         self.assertEqual(
@@ -99,7 +99,7 @@ class AlterTests(SynchronousTestCase):
         self.assertEqual(found, [("a", 0, "1"), ("b", 1, None)])
 
     def test_answer(self) -> None:
-        """Nothing, or the error."""
+        """A response without an error returns None, and another raises it."""
 
         def answer(code: int) -> alter.IncrementalAlterConfigsResponse:
             result = alter.AlterConfigsResourceResponse(code, "words", 2, "t")

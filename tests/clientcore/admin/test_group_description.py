@@ -13,7 +13,7 @@ from tests.blocking.fake_groups import assignment
 
 class AssignedPartitionsTests(SynchronousTestCase):
     def test_assignment(self) -> None:
-        """Topics and partitions come in order, whatever follows them."""
+        """Topics and partitions are sorted, and bytes after them are ignored."""
         data = assignment({"u": [3, 1], "t": [0]})
         self.assertEqual(assigned_partitions(data), (("t", 0), ("u", 1), ("u", 3)))
 
@@ -23,12 +23,12 @@ class AssignedPartitionsTests(SynchronousTestCase):
         self.assertEqual(assigned_partitions(data), (("t", 0), ("t", 1)))
 
     def test_nothing(self) -> None:
-        """A member that has not been given anything yet has nothing."""
+        """A member without an assignment has no partitions."""
         self.assertEqual(assigned_partitions(b""), ())
         self.assertEqual(assigned_partitions(assignment({})), ())
 
     def test_malformed(self) -> None:
-        """What is cut off, counts wrongly or is not UTF-8 is no assignment, and no error of ours."""
+        """Truncated and malformed bytes are read as no assignment, without an error."""
         data = assignment({"t": [0, 1], "u": [2]})
         for size in range(len(data)):
             self.assertEqual(assigned_partitions(data[:size]), (), size)
@@ -39,7 +39,7 @@ class AssignedPartitionsTests(SynchronousTestCase):
 
 class MissingTests(SynchronousTestCase):
     def test_missing(self) -> None:
-        """A group that is not there is dead, in whichever way its broker says so (KIP-1043)."""
+        """An unknown group is dead, in each of the ways that brokers say so (KIP-1043)."""
         node = BrokerNode(0, "h", 1)
         older = from_classic(DescribedGroup(0, None, "g", "Dead"), node)
         newer = from_classic(DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, "not found", "g", "Dead"), node)

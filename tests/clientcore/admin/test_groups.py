@@ -1,4 +1,4 @@
-"""Tests of kafkatx.clientcore.admin.groups: requests made, answers read."""
+"""Tests of kafkatx.clientcore.admin.groups: requests and responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 class ListingTests(SynchronousTestCase):
     def test_listings(self) -> None:
-        """What a broker lists; one that tells no type knows classic groups only."""
+        """Listings have the broker's groups; without a type they are classic groups."""
         told = [
             list_groups.ListedGroup("g", "consumer", "Stable", "consumer"),
             list_groups.ListedGroup("h", "connect", "", ""),
@@ -39,14 +39,14 @@ class ListingTests(SynchronousTestCase):
 
 class OffsetsTests(SynchronousTestCase):
     def answer(self, code: int) -> offset_commit.OffsetCommitResponse:
-        """Of a commit of t [0]."""
+        """Return the response to a commit of t [0]."""
         parts = [offset_commit.OffsetCommitResponsePartition(0, code)]
         return offset_commit.OffsetCommitResponse(
             topics=[offset_commit.OffsetCommitResponseTopic("t", parts)]
         )
 
     def test_all_offsets(self) -> None:
-        """All topics are asked for, also in the way of later versions; before version 2 nobody can ask so."""
+        """All topics are requested, in old and new fields; versions before 2 are refused."""
         request = groups.offsets_request("g", 8)
         self.assertEqual((request.group_id, request.topics), ("g", None))
         self.assertEqual([(group.group_id, group.topics) for group in request.groups], [("g", None)])
@@ -54,7 +54,7 @@ class OffsetsTests(SynchronousTestCase):
         self.assertIs(error.code, ErrorCode.UNSUPPORTED_VERSION)
 
     def test_set(self) -> None:
-        """Offsets are committed in nobody's name."""
+        """Offsets are set without a member id and generation."""
         request = groups.set_offsets_request("g", {T0: OffsetAndMetadata(5, "why", 2)})
         self.assertEqual((request.generation_id_or_member_epoch, request.member_id), (-1, ""))
         (part,) = request.topics[0].partitions
@@ -63,7 +63,7 @@ class OffsetsTests(SynchronousTestCase):
         groups.check_offsets_set(self.answer(0), "g")
 
     def test_set_refused(self) -> None:
-        """What says that there are members says so in words; other errors name the partition."""
+        """Errors caused by members raise GroupInUse; other errors name the partition."""
         for code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH):
             error = self.assertRaises(GroupInUse, groups.check_offsets_set, self.answer(code), "g")
             self.assertIn("then set its offsets", str(error))
@@ -72,7 +72,7 @@ class OffsetsTests(SynchronousTestCase):
         self.assertEqual(str(other), "offset of group 'g' in t [0]: offset metadata too large")
 
     def test_delete(self) -> None:
-        """Partitions are named by topic; the first error counts, be it the group's."""
+        """Partitions are grouped by topic; the first error counts, including the group's."""
         request = groups.delete_offsets_request("g", [T0, U0, T1])
         told = [(topic.name, [p.partition_index for p in topic.partitions]) for topic in request.topics]
         self.assertEqual(told, [("t", [0, 1]), ("u", [0])])
@@ -94,7 +94,7 @@ class OffsetsTests(SynchronousTestCase):
 
 class DeleteTests(SynchronousTestCase):
     def test_delete(self) -> None:
-        """One group; it may be unknown, or in use, or not ours."""
+        """The response for one group may say that it is unknown, in use, or at another coordinator."""
         self.assertEqual(groups.delete_request("g").groups_names, ["g"])
 
         def answer(code: int) -> delete_groups.DeleteGroupsResponse:

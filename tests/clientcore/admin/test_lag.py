@@ -15,7 +15,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 class LagTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A group with one member, that has t [1]."""
+        """Make a group with one member, which has t [1]."""
         self.member = Member("m", None, "c", "/h", (T1,))
         node = BrokerNode(1, "h", 9092)
         self.group = GroupDescription(
@@ -23,19 +23,19 @@ class LagTests(SynchronousTestCase):
         )
 
     def test_partitions(self) -> None:
-        """Those with an offset and those of members, in order, each once."""
+        """Partitions with an offset and those of members are returned sorted, each once."""
         found = partitions_of(self.group, [U0, T0, T1])
         self.assertEqual(list(found.items()), [(T0, None), (T1, self.member), (U0, None)])
         self.assertEqual(partitions_of(self.group, []), {T1: self.member})
 
     def test_led(self) -> None:
-        """Topics and partitions that are gone, or have no leader, are left out."""
+        """Deleted topics and partitions, and those without a leader, are left out."""
         partitions = {0: PartitionMetadata(0, 1), 1: PartitionMetadata(1, -1)}
         metadata = ClusterMetadata(topics={"t": TopicMetadata("t", partitions)})
         self.assertEqual(with_leader([T0, T1, TopicPartition("t", 2), U0], metadata), [T0])
 
     def test_progress(self) -> None:
-        """What was found of each, and how much there is left to read."""
+        """Each partition has its offset, end and member, and a lag if offset and end are known."""
         found = progress(
             {T0: None, T1: self.member, U0: None},
             {T0: OffsetAndMetadata(5), U0: OffsetAndMetadata(9)},
@@ -52,5 +52,5 @@ class LagTests(SynchronousTestCase):
         self.assertEqual([one.lag for one in found], [7, None, None])
 
     def test_recreated(self) -> None:
-        """An offset beyond the end is a lag below zero, and says so."""
+        """An offset beyond the end has a negative lag."""
         self.assertEqual(Progress(T0, OffsetAndMetadata(5), 2, None).lag, -3)

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.clientcore.admin.quotas: requests made, answers read."""
+"""Tests of kafkatx.clientcore.admin.quotas: requests and responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOTH = {USER: "u", CLIENT_ID: None}
 
 class QuotasTests(SynchronousTestCase):
     def test_words(self) -> None:
-        """Entities as people read them."""
+        """Entities are formatted for people."""
         for entity, words in (
             ({CLIENT_ID: "c"}, "client-id 'c'"),
             (BOTH, "any client-id of user 'u'"),
@@ -25,18 +25,18 @@ class QuotasTests(SynchronousTestCase):
             self.assertEqual(entity_text(entity), words)
 
     def test_describe_one(self) -> None:
-        """Exactly the entity: a name is matched, None is the default of its type."""
+        """A request for one entity matches names exactly; None is the default of its type."""
         request = quotas.describe_request(BOTH)
         found = [(one.entity_type, one.match_type, one.match) for one in request.components]
         self.assertEqual((found, request.strict), ([("user", 0, "u"), ("client-id", 1, None)], True))
 
     def test_describe_all(self) -> None:
-        """Without an entity all that there are."""
+        """A request without an entity asks for all."""
         request = quotas.describe_request(None)
         self.assertEqual((request.components, request.strict), ([], False))
 
     def test_answer(self) -> None:
-        """The values by name, the entities in order; no entries are none."""
+        """Values are by name, and entities are sorted; a null list is empty."""
 
         def entry(value: float, *parts: tuple[str, str | None]) -> m.EntryData:
             return m.EntryData([m.EntityData(*part) for part in parts], [m.ValueData("rate", value)])
@@ -51,14 +51,14 @@ class QuotasTests(SynchronousTestCase):
         self.assertEqual(quotas.entity_quotas(nothing), [])
 
     def test_answer_refused(self) -> None:
-        """The broker's words are kept."""
+        """The broker's message is kept."""
         code = ErrorCode.INVALID_REQUEST
         response = m.DescribeClientQuotasResponse(error_code=code, error_message="why", entries=None)
         error = self.assertRaises(RequestError, quotas.entity_quotas, response)
         self.assertEqual((error.code, str(error)), (code, "client quotas: why"))
 
     def test_alter(self) -> None:
-        """What is set and what is removed."""
+        """The request has the quotas to set and to remove."""
         request = quotas.alter_request(BOTH, {"rate": 3.0}, ["other"], validate_only=True)
         (entry,) = request.entries
         self.assertEqual([(e.entity_type, e.entity_name) for e in entry.entity], list(BOTH.items()))
@@ -69,7 +69,7 @@ class QuotasTests(SynchronousTestCase):
         self.assertTrue(request.validate_only)
 
     def test_altered(self) -> None:
-        """Nothing, or the error with the entity's name."""
+        """A response without an error returns None; another raises it with the entity's name."""
 
         def answer(code: int) -> alter.AlterClientQuotasResponse:
             return alter.AlterClientQuotasResponse(entries=[alter.EntryResult(code, "why", [])])

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.clientcore.admin.topics: requests made, answers read."""
+"""Tests of kafkatx.clientcore.admin.topics: requests and responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T0 = TopicPartition("t", 0)
 
 class RequestTests(SynchronousTestCase):
     def test_create(self) -> None:
-        """A topic with its settings; brokers that know no defaults are asked for one of each."""
+        """A request has the topic and its settings; brokers without defaults get a count of 1."""
         request = admin.create_topic_request("t", -1, -1, {"retention.ms": "1"}, 9, 4, validate_only=True)
         (topic,) = request.topics
         self.assertEqual((topic.name, topic.num_partitions, topic.replication_factor), ("t", -1, -1))
@@ -31,12 +31,12 @@ class RequestTests(SynchronousTestCase):
         self.assertEqual((old.num_partitions, old.replication_factor), (3, 2))
 
     def test_delete(self) -> None:
-        """The name stands where versions of either kind look for it."""
+        """The name is in the fields of old and new versions."""
         request = admin.delete_topic_request("t", 9)
         self.assertEqual(([one.name for one in request.topics], request.topic_names), (["t"], ["t"]))
 
     def test_partitions_and_records(self) -> None:
-        """How many partitions there shall be; before which offset records go."""
+        """The requests have the new number of partitions, and the offset before which records are deleted."""
         (topic,) = admin.create_partitions_request("t", 7, 9).topics
         self.assertEqual((topic.name, topic.count, topic.assignments), ("t", 7, None))
         (asked,) = admin.delete_records_request(T0, 42, 9).topics
@@ -47,7 +47,7 @@ class RequestTests(SynchronousTestCase):
 
 class AnswerTests(SynchronousTestCase):
     def test_known(self) -> None:
-        """A topic is known when brokers show it with partitions; until then, the error may pass."""
+        """A topic is known when brokers report it with partitions; until then the error is retriable."""
 
         def error(*topics: TopicMetadata) -> RequestError:
             metadata = ClusterMetadata(topics={topic.name: topic for topic in topics})
@@ -61,7 +61,7 @@ class AnswerTests(SynchronousTestCase):
         admin.check_known("t", ClusterMetadata(topics={"t": TopicMetadata("t", {0: partition})}))
 
     def test_created_and_changed(self) -> None:
-        """Errors name the topic; that there is none of this name will not pass."""
+        """Errors name the topic; a change of an unknown topic raises UnknownTopic."""
 
         def result(code: int) -> list[DeletableTopicResult]:
             return [DeletableTopicResult(name="t", error_code=code, error_message=None)]
@@ -75,7 +75,7 @@ class AnswerTests(SynchronousTestCase):
         self.assertNotIsInstance(self.assertRaises(RequestError, admin.check_created, missing), UnknownTopic)
 
     def test_low_watermark(self) -> None:
-        """Where a partition starts now, or why not."""
+        """The response gives the new start offset of a partition, or its error."""
 
         def answer(code: int) -> records.DeleteRecordsResponse:
             parts = [records.DeleteRecordsPartitionResult(0, 42, code)]
@@ -106,27 +106,27 @@ class AnswerTests(SynchronousTestCase):
         )
 
     def test_log_dirs_refused(self) -> None:
-        """An error of the whole reply is raised."""
+        """An error of the whole response is raised."""
         refused = dirs.DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         self.assertRaises(RequestError, admin.log_dirs, refused)
 
 
 class TopicTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A topic of two partitions, one without a leader, and an internal one."""
+        """Make a topic of two partitions, one without a leader, and an internal one."""
         self.topic = TopicMetadata("t", {0: PartitionMetadata(0, 1), 1: PartitionMetadata(1, -1)})
         offsets = TopicMetadata("__consumer_offsets", {0: PartitionMetadata(0, 1)}, internal=True)
         topics = {topic.name: topic for topic in (self.topic, offsets)}
         self.metadata = ClusterMetadata({1: BrokerNode(1, "h", 9092)}, topics=topics)
 
     def test_listed(self) -> None:
-        """By name; the cluster's own if they are asked for."""
+        """Topics are sorted by name; internal ones are listed on request."""
         for internal, names in ((False, ["t"]), (True, ["__consumer_offsets", "t"])):
             found = admin.topics_listed(self.metadata, internal)
             self.assertEqual([topic.name for topic in found], names)
 
     def test_led(self) -> None:
-        """Partitions with a leader; of no topic none."""
+        """Partitions with a leader are returned; an unknown topic has none."""
         self.assertEqual(
             (admin.partitions_with_leader(self.topic), admin.partitions_with_leader(None)), ([0], [])
         )
@@ -139,7 +139,7 @@ class TopicTests(SynchronousTestCase):
         self.assertEqual((found.name, found.internal, found.configs), ("t", False, {"a": entry}))
 
     def test_by_leader(self) -> None:
-        """Partitions by whom to ask; what cannot be asked for is an error of its kind."""
+        """Partitions are grouped by leader; those that cannot be requested are errors of their kind."""
         self.assertEqual(admin.by_leader([T0], self.metadata), {1: [T0]})
         for at, code in (
             (TopicPartition("t", 2), ErrorCode.INVALID_PARTITIONS),

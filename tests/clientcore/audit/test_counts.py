@@ -32,14 +32,14 @@ FINAL = RequestError(ErrorCode.INVALID_RECORD, "")
 
 
 class FakeReceipt:
-    """Who waits; it hears of cuts."""
+    """A receipt that ignores splits."""
 
     def add_batch(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def batch(topic: str, *times_ms: int) -> ProducerBatch:
-    """A batch of one record for each time."""
+    """Return a batch of one record for each time."""
     made = ProducerBatch(topic, 0, BatchBuilder())
     for time_ms in times_ms:
         made.rows.append(None, b"v", time_ms)
@@ -48,7 +48,7 @@ def batch(topic: str, *times_ms: int) -> ProducerBatch:
 
 
 def sums(events: list[Announcement]) -> dict[tuple[str, int], int]:
-    """The counts by topic and start of the window."""
+    """Return the counts by topic and start of the window."""
     counts: Counter[tuple[str, int]] = Counter()
     for event in events:
         counts[event.topic, event.window_start_ms] += event.count
@@ -56,7 +56,7 @@ def sums(events: list[Announcement]) -> dict[tuple[str, int], int]:
 
 
 class AnnouncementTests(SynchronousTestCase):
-    """What is written to the audit topic."""
+    """The events in the audit topic."""
 
     def test_format(self) -> None:
         """An event is JSON with these names."""
@@ -77,7 +77,7 @@ class AnnouncementTests(SynchronousTestCase):
         self.assertEqual(Announcement.decode(EVENT.encode()), EVENT)
 
     def test_consumers(self) -> None:
-        """A consumer's event has another version, so that readers that know only producers refuse it."""
+        """A consumer's event has another version, so that readers of producers' events refuse it."""
         fields = json.loads(CONSUMED.encode())
         self.assertEqual((fields["version"], fields["consumer"], fields["group"]), (2, "shop-1", "g"))
         self.assertNotIn("producer", fields)
@@ -86,13 +86,13 @@ class AnnouncementTests(SynchronousTestCase):
             self.assertRaises(ValueError, Announcement.decode, json.dumps(fields | change).encode())
 
     def test_without_server(self) -> None:
-        """Events of before there was a server's name are read."""
+        """Events of earlier versions without a server name are read."""
         fields = json.loads(EVENT.encode())
         del fields["server"]
         self.assertEqual(Announcement.decode(json.dumps(fields).encode()), attrs.evolve(EVENT, server=""))
 
     def test_not_one(self) -> None:
-        """Whatever else somebody writes to the topic is refused."""
+        """Malformed and foreign values in the topic are refused."""
         good = json.loads(EVENT.encode())
         bad: list[dict[str, Any]] = [
             {"version": 2},
@@ -117,14 +117,14 @@ class AnnouncementTests(SynchronousTestCase):
 
 
 class CountTests(SynchronousTestCase):
-    """What is counted, and when it is announced."""
+    """Counts, and the times of their announcements."""
 
     def setUp(self) -> None:
-        """An audit that begins at 0."""
+        """Make an audit that begins at 0."""
         self.audit = AuditCounter("shop-1", WINDOW_MS, 0, "audit")
 
     def announced(self, now_ms: int = 10_000) -> dict[tuple[str, int], int]:
-        """What it says, confirmed."""
+        """Return the counts of announced and confirmed events."""
         events = self.audit.announce(now_ms)
         self.audit.confirm(events)
         return sums(events)
@@ -139,7 +139,7 @@ class CountTests(SynchronousTestCase):
         self.assertFalse(self.audit.pending)
 
     def test_lists(self) -> None:
-        """Records of one call count as many as they are."""
+        """Lists count by their number of records."""
         made = ProducerBatch("t", 0, BatchBuilder())
         made.rows.extend([b"v"] * 5, 999)
         made.rows.extend([b"v"] * 6, 1000)
@@ -148,7 +148,7 @@ class CountTests(SynchronousTestCase):
         self.assertEqual(self.announced(), {("t", 0): 5, ("t", 1000): 6})
 
     def test_handed_out(self) -> None:
-        """A consumer's records count by their times; those of the audit topic do not."""
+        """A consumer's records count by their timestamps; those of the audit topic do not."""
         self.audit.count_times("t", [1000, 1999])
         self.audit.count_times("t", [1999, 2000, -1, 2000])
         self.audit.count_times("audit", [1])
@@ -162,7 +162,7 @@ class CountTests(SynchronousTestCase):
         self.assertEqual((event.server, event.group), ("web-1", "g"))
 
     def test_flush(self) -> None:
-        """Who waits for a flush stands among the entries and counts for nothing."""
+        """A flush that waits for a batch is an entry without records, and does not count."""
         made = batch("t", 999, 1000, 1001)
         made.entries += (FakeReceipt(), 0, 2, 0)
         made.entries += (FakeReceipt(), 0, 3, 0)
@@ -170,7 +170,7 @@ class CountTests(SynchronousTestCase):
         self.assertEqual(self.announced(), {("t", 0): 1, ("t", 1000): 2})
 
     def test_append_time(self) -> None:
-        """Where the broker's time replaced the records' that one counts."""
+        """The broker's timestamp replaces those of the records."""
         self.audit.count(batch("t", 999, 1000), append_time_ms=7777)
         self.assertEqual(self.announced(), {("t", 7000): 2})
 
@@ -181,7 +181,7 @@ class CountTests(SynchronousTestCase):
         self.assertEqual(self.announced(), {})
 
     def test_due(self) -> None:
-        """It is time when the interval is over, and then an interval later."""
+        """An announcement is due when the interval is over, and again an interval later."""
         self.assertFalse(self.audit.due(999))
         self.assertTrue(self.audit.due(1000))
         self.audit.announce(1300)
@@ -189,7 +189,7 @@ class CountTests(SynchronousTestCase):
         self.assertTrue(self.audit.due(2300))
 
     def test_many_windows(self) -> None:
-        """Old records of very many windows are announced before their time; memory is bounded."""
+        """Records of very many windows are announced early, so that memory is bounded."""
         many = [number * WINDOW_MS for number in range(MAX_WINDOWS - 1)]
         self.audit.count(batch("t", *many))
         self.assertFalse(self.audit.due(0))
@@ -202,7 +202,7 @@ class CountTests(SynchronousTestCase):
         self.assertTrue(self.audit.due(0))
 
     def test_again(self) -> None:
-        """What is not confirmed is announced again under the same number, before what was counted since."""
+        """Unconfirmed events are announced again with the same number, before later counts."""
         self.audit.count(batch("t", 1, 1001))
         first = self.audit.announce(2000)
         self.audit.count(batch("t", 2))
@@ -217,14 +217,14 @@ class CountTests(SynchronousTestCase):
 
 
 class WindowTests(SynchronousTestCase):
-    """Lengths of windows."""
+    """Window lengths."""
 
     def test_start(self) -> None:
         """Windows begin at multiples of their length."""
         self.assertEqual([window_start_ms(t, 1000) for t in (-1, 0, 999, 1000)], [-1000, 0, 0, 1000])
 
     def test_common(self) -> None:
-        """All producers' windows fit into the common one; what does not fit is said."""
+        """All producers' windows fit into the common one; a length that does not is refused."""
         self.assertIsNone(common_window_ms([]))
         self.assertEqual(common_window_ms([10_000]), 10_000)
         self.assertEqual(common_window_ms([10_000, 4000]), 20_000)
@@ -247,12 +247,12 @@ ANSWERS = st.lists(st.sampled_from([None, None, PASSES, TOO_LARGE, FINAL]), max_
 
 
 class SumTests(SynchronousTestCase):
-    """Through an accumulator that fails as brokers do."""
+    """Counts of an accumulator with random faults."""
 
     @settings(deadline=None, max_examples=60)
     @given(CALLS, ANSWERS, st.randoms(use_true_random=False), st.booleans())
     def test_sum(self, calls: list[Any], answers: list[Any], random: Any, fails: bool) -> None:
-        """The events add up to what was acknowledged, whatever fails, is cut, or is answered out of order."""
+        """The events add up to the acknowledged records, whatever fails, is split or reordered."""
         audit = AuditCounter("p", WINDOW_MS, 0, "audit")
         accumulator = RecordAccumulator(AccumulatorLimits(batch_bytes=150), id_and_epoch=NOT_IDEMPOTENT)
         written: Counter[tuple[str, int]] = Counter()
@@ -297,7 +297,7 @@ class SumTests(SynchronousTestCase):
 
 
 def _times(sent: ProducerBatch) -> list[int]:
-    """The timestamps that the log has."""
+    """Return the timestamps in the log."""
     from kafkatx.records.batch import iter_records
 
     return [record.timestamp for record in iter_records(memoryview(sent.data))]

@@ -22,7 +22,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("u", 0)
 
 
 class Counted:
-    """Positions whose records have their offsets for timestamps, and what is counted of them."""
+    """Positions of records with their offsets as timestamps, and the counts."""
 
     def __init__(self) -> None:
         self.counted: dict[str, list[int]] = {"t": [], "u": []}
@@ -30,18 +30,18 @@ class Counted:
         self.add()
 
     def add(self) -> None:
-        """Get the partitions, from 0 on."""
+        """Add the partitions, at offset 0."""
         self.positions.add_partitions([T0, T1], COMMITTED)
         for position in self.positions:
             if position.start_at is not None:
                 position.set_position(0)
 
     def count(self, topic: str, times_ms: Sequence[int]) -> None:
-        """Hear of records that are done."""
+        """Record counted records."""
         self.counted[topic] += times_ms
 
     def fill(self, place: TopicPartition, *sizes: int) -> None:
-        """Batches of so many records have come."""
+        """Add batches of these numbers of records."""
         position = self.positions[place]
         offset, data = position.fetch_offset, b""
         for size in sizes:
@@ -54,7 +54,7 @@ class Counted:
         self.positions.buffer.enqueue(position)
 
     def give(self, count: int) -> Delivery:
-        """Give out some of the next hand."""
+        """Deliver some records of the next delivery."""
         hand = self.positions.next_delivery(100)
         assert hand is not None
         for _ in range(count):
@@ -64,23 +64,23 @@ class Counted:
 
 class HandedTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Five records of a topic, in two batches."""
+        """Make five records of a topic, in two batches."""
         self.made = Counted()
         self.positions = self.made.positions
         self.made.fill(T0, 2, 3)
 
     def counted(self) -> list[int]:
-        """The offsets of what was counted of it."""
+        """Return the offsets of counted records."""
         return self.made.counted["t"]
 
     def test_off(self) -> None:
-        """Without anybody to tell nothing is kept."""
+        """No delivered records are kept without a listener."""
         positions = SubscriptionState(FetchBuffer(1, 1))
         positions.add_partitions([T0], COMMITTED)
         self.assertIs(positions[T0].delivered, None)
 
     def test_when_more_is_asked_for(self) -> None:
-        """Records count when the application asks for more, each once; it may change its lists."""
+        """Records count once, at the next poll; the application may change its lists."""
         found = self.positions.take(4)
         self.assertEqual(self.counted(), [])
         found[T0].clear()
@@ -89,14 +89,14 @@ class HandedTests(SynchronousTestCase):
         self.assertEqual(self.counted(), [0, 1, 2, 3])
 
     def test_topics(self) -> None:
-        """Each topic's records are told as its own."""
+        """Records are reported for their own topics."""
         self.made.fill(T1, 1)
         self.positions.take(10)
         self.positions.mark_processed()
         self.assertEqual(self.made.counted, {"t": [0, 1, 2, 3, 4], "u": [0]})
 
     def test_hand_that_is_left(self) -> None:
-        """Of a hand what was given out counts; the rest counts when it is given out again."""
+        """Delivered records of an interrupted delivery count; the rest counts when it is delivered again."""
         self.made.give(1)
         self.positions.mark_processed()
         self.assertEqual(self.counted(), [0])
@@ -105,7 +105,7 @@ class HandedTests(SynchronousTestCase):
         self.assertEqual(self.counted(), [0, 1])
 
     def test_paused(self) -> None:
-        """What a pause took out of a hand counts once, when it is given out."""
+        """Records that a pause took out of a delivery count once, when they are delivered."""
         hand = self.made.give(1)
         self.positions[T0].interrupt_delivery()
         self.positions.finish_delivery(hand)
@@ -114,21 +114,21 @@ class HandedTests(SynchronousTestCase):
         self.assertEqual(self.counted(), [0, 1, 2, 3, 4])
 
     def test_function_that_fails(self) -> None:
-        """What a function failed with is not done, and what it had before is."""
+        """The record that a function failed with does not count, and those before it do."""
         hand = self.made.give(2)
         self.positions.fail_delivery(hand)
         self.assertEqual(self.counted(), [0])
         self.assertEqual(self.positions[T0].position, 1)
 
     def test_list_that_fails(self) -> None:
-        """Nothing of a list is done if its function fails."""
+        """Records of a list do not count if its function fails."""
         hand = self.made.give(0)
         hand.take_all()
         self.positions.fail_delivery(hand)
         self.assertEqual(self.counted(), [])
 
     def test_seek(self) -> None:
-        """Records count as far as they are before the offset that is sought: the others come again."""
+        """Records count up to the offset of a seek: the others are delivered again."""
         self.positions.take(4)
         self.positions[T0].seek(1)
         self.assertEqual(self.counted(), [0])
@@ -137,7 +137,7 @@ class HandedTests(SynchronousTestCase):
         self.assertEqual(self.counted(), [0])
 
     def test_seek_to(self) -> None:
-        """To go to the beginning has all of them come again, to go to the end none."""
+        """All records come again after a seek to the beginning, and none after a seek to the end."""
         self.positions.take(1)
         self.positions[T0].request_offset_reset(EARLIEST)
         self.assertEqual(self.counted(), [])
@@ -148,7 +148,7 @@ class HandedTests(SynchronousTestCase):
         self.assertEqual(self.counted(), [0, 1, 2])
 
     def test_dropped(self) -> None:
-        """What is read again after a change of leaders does not count twice."""
+        """Records that are read again after a change of leader do not count twice."""
         hand = self.made.give(1)
         self.positions[T0].drop_buffered()
         self.positions.finish_delivery(hand)
@@ -158,7 +158,7 @@ class HandedTests(SynchronousTestCase):
         self.assertEqual(self.counted(), [0, 1, 2, 3, 4])
 
     def test_gone(self) -> None:
-        """Of partitions that go what was given out counts, and what was at hand does not."""
+        """Delivered records of revoked partitions count, and buffered ones do not."""
         hand = self.made.give(1)
         self.positions.remove_partitions([T0])
         self.assertEqual(self.counted(), [0])
@@ -180,7 +180,7 @@ class ModelTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=200)
     @given(STEPS)
     def test_any(self, steps: list[Any]) -> None:
-        """Whatever happens, as many are counted as were given out and did not have to come again."""
+        """The counted records are those that were delivered and did not come again, in every random run."""
         made = Counted()
         positions, expected = made.positions, []
         given_out: list[int] = []

@@ -14,11 +14,11 @@ STAMP = ("server", b"web-1")
 
 class StampingTests(SynchronousTestCase):
     def test_off(self) -> None:
-        """Without a header's name it is the plain accumulator that appends."""
+        """The plain accumulator is used without a header name."""
         self.assertIs(type(make_accumulator(make_stamp("", "web-1"), AccumulatorLimits())), RecordAccumulator)
 
     def test_lists_are_cut(self) -> None:
-        """A list is cut so that each batch holds its records with their headers within the limit."""
+        """A list is split so that each batch holds its records with their headers within the limit."""
         made = make_accumulator(
             STAMP, AccumulatorLimits(batch_bytes=2000, max_bytes=2000), id_and_epoch=NOT_IDEMPOTENT
         )
@@ -35,7 +35,7 @@ class StampingTests(SynchronousTestCase):
         self.assertLessEqual(max(sizes), 2000)
 
     def test_released(self) -> None:
-        """What a list took is free again once it is delivered."""
+        """The memory of a list is free again once it is delivered."""
         made = make_accumulator(STAMP, AccumulatorLimits(), id_and_epoch=NOT_IDEMPOTENT)
         queue = made.queue("t", 0)
         made.append_values(queue, [b"x"] * 10, 5, None, 0.0)

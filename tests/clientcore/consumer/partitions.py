@@ -1,4 +1,4 @@
-"""A consumer's partitions with records made by a test."""
+"""A consumer's partitions with records of the test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 def offsets(records: Any) -> list[int]:
-    """Theirs."""
+    """Return the records' offsets."""
     return [record.offset for record in records]
 
 
@@ -27,7 +27,7 @@ class SubscriptionTestCase(SynchronousTestCase):
     """Three partitions, each begun at 0."""
 
     def setUp(self) -> None:
-        """No records yet."""
+        """Make the partitions without records."""
         self.room = 0
         self.buffer: FetchBuffer[TopicPartitionState] = FetchBuffer(1 << 20, 1 << 18)
         self.buffer.on_space = self.more_room
@@ -37,11 +37,11 @@ class SubscriptionTestCase(SynchronousTestCase):
             state.set_position(0)
 
     def more_room(self) -> None:
-        """More may be fetched."""
+        """Note that more may be fetched."""
         self.room += 1
 
     def fill(self, topic_partition: TopicPartition, *sizes: int, **how: Any) -> int:
-        """Batches of so many records have come; their bytes."""
+        """Add batches of these numbers of records; return their size in bytes."""
         state = self.subscriptions[topic_partition]
         offset, data = state.fetch_offset, b""
         for size in sizes:
@@ -54,13 +54,13 @@ class SubscriptionTestCase(SynchronousTestCase):
         return len(data)
 
     def give(self, limit: int = 100) -> Delivery:
-        """The next hand."""
+        """Return the next delivery."""
         delivery = self.subscriptions.next_delivery(limit)
         assert delivery is not None
         return delivery
 
     def out(self, delivery: Delivery, count: int = 1) -> list[Record]:
-        """Give out some of a hand."""
+        """Deliver some records of a delivery."""
         given = []
         for _ in range(count):
             delivery.last = next(delivery.remaining)

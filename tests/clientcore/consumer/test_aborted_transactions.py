@@ -13,7 +13,7 @@ ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
 
 
 def batch(offset: int, producer_id: int, *values: bytes, transactional: bool = True) -> bytes:
-    """A batch of a producer, in a transaction or not."""
+    """Return a batch of a producer, in a transaction or not."""
     builder = BatchBuilder()
     for value in values:
         builder.append(None, value, 5)
@@ -22,14 +22,14 @@ def batch(offset: int, producer_id: int, *values: bytes, transactional: bool = T
 
 
 def marker(offset: int, producer_id: int, key: bytes) -> bytes:
-    """The end of a transaction."""
+    """Return the end marker of a transaction."""
     builder = BatchBuilder()
     builder.append(key, b"\0\0\0\0\0\0", 5)
     return assemble(builder.build()[61:], 1, CONTROL | TRANSACTIONAL, 5, 5, producer_id, 0, -1, offset)
 
 
 def header(data: bytes) -> BatchHeader:
-    """Its header."""
+    """Return the header of a batch."""
     return parse_header(data)
 
 
@@ -51,7 +51,7 @@ class AbortedTests(SynchronousTestCase):
         self.assertFalse(aborted.is_aborted(header(batch(2, 7, b"b", transactional=False))))
 
     def test_two_transactions_of_one_producer(self) -> None:
-        """The second is known only from its own first offset on, in whatever order the broker tells them."""
+        """A second transaction begins at its own first offset, in any order of the broker's list."""
         aborted = AbortedTransactions([AbortedTransaction(7, 20), AbortedTransaction(7, 0)])
         self.assertTrue(aborted.is_aborted(header(batch(0, 7, b"a"))))
         end = marker(1, 7, ABORT)
@@ -60,7 +60,7 @@ class AbortedTests(SynchronousTestCase):
         self.assertTrue(aborted.is_aborted(header(batch(20, 7, b"c"))))
 
     def test_commit_marker(self) -> None:
-        """A COMMIT marker of a producer does not end what is aborted."""
+        """A COMMIT marker does not end the aborted range of a producer."""
         aborted = AbortedTransactions([AbortedTransaction(7, 0)])
         self.assertTrue(aborted.is_aborted(header(batch(0, 7, b"a"))))
         end = marker(1, 7, COMMIT)

@@ -13,7 +13,7 @@ from kafkatx.records.legacy import message_sets
 
 class AppendBatchTests(SynchronousTestCase):
     def columns(self, data: bytes) -> Columns:
-        """One batch, decoded."""
+        """Return one batch, decoded."""
         columns = Columns.empty()
         append_batch(memoryview(data), columns, True)
         return columns

@@ -23,12 +23,12 @@ T0 = TopicPartition("t", 0)
 
 
 def at(offset: int, data: bytes, leader_epoch: int = 3) -> bytes:
-    """A batch as a broker has stored it."""
+    """Return a batch as a broker stores it."""
     return offset.to_bytes(8, "big") + data[8:12] + leader_epoch.to_bytes(4, "big") + data[16:]
 
 
 def text(topic: str, data: bytes | None) -> Any:
-    """A decoder that does not read everything."""
+    """Decode UTF-8 text; fail for other bytes."""
     return None if data is None else f"{topic}:{data.decode('ascii')}"
 
 
@@ -36,11 +36,11 @@ class CompletedFetchTests(SynchronousTestCase):
     def fetched(
         self, data: bytes, offset: int = 0, aborted: AbortedTransactions | None = None, **how: Any
     ) -> CompletedFetch:
-        """One partition's records."""
+        """Return the records of one partition."""
         return CompletedFetch(T0, memoryview(data), offset, aborted, DecodeSettings(**how))
 
     def records(self, fetched: CompletedFetch) -> list[Record]:
-        """All of them."""
+        """Return all records."""
         found = []
         while fetched:
             decoded = fetched.decode_next()
@@ -48,7 +48,7 @@ class CompletedFetchTests(SynchronousTestCase):
         return found
 
     def test_every_field(self) -> None:
-        """A record has its place, times, key, value, headers and leader epoch."""
+        """A record has its partition, offset, times, key, value, headers and leader epoch."""
         builder = BatchBuilder(Codec.GZIP)
         builder.append(b"k", b"v", 11, [("h", b"x"), ("n", None)])
         builder.append(None, None, 12)
@@ -59,7 +59,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual(one.topic_partition, T0)
 
     def test_headers_that_are_wrong(self) -> None:
-        """Headers that do not end where the record does are an error once they are asked for."""
+        """Headers that do not end where the record does raise an error once they are used."""
         builder = BatchBuilder()
         builder.append(None, b"v", 11, [("h", b"x")])
         (record,) = self.records(self.fetched(builder.build()))
@@ -68,7 +68,7 @@ class CompletedFetchTests(SynchronousTestCase):
             self.assertRaises(CorruptRecords, getattr, record._replace(encoded_headers=cut), "headers")
 
     def test_begins_within_a_batch(self) -> None:
-        """A broker sends whole batches: records below the offset asked for are left out."""
+        """Records below the requested offset are left out, although brokers send whole batches."""
         data = at(10, build_values([b"a", b"b", b"c"], 5)) + at(13, build_values([b"d"], 5))
         fetched = self.fetched(data, 12)
         self.assertEqual(
@@ -78,7 +78,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual((fetched.next_offset, fetched.remaining_bytes), (14, 0))
 
     def test_cut_off(self) -> None:
-        """A batch that is cut off at the end is not there."""
+        """A truncated batch at the end is ignored."""
         first, second = at(0, build_values([b"a"], 5)), at(1, build_values([b"b"], 5))
         fetched = self.fetched(first + second[:-1])
         self.assertEqual((fetched.end_offset, fetched.remaining_bytes), (1, len(first)))
@@ -93,7 +93,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual(fetched.next_offset, 10)
 
     def test_control_batches(self) -> None:
-        """Markers of transactions are no records, but the next offset is behind them."""
+        """Transaction markers are not records, but the next offset is after them."""
         fetched = self.fetched(marker(5, 7, ABORT), 5)
         self.assertEqual(len(fetched.decode_next()), 0)
         self.assertEqual(fetched.next_offset, 6)
@@ -107,7 +107,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual([r.value for r in self.records(self.fetched(data))], [b"a", b"b", b"c"])
 
     def test_legacy(self) -> None:
-        """Message sets of magic 0 and 1 are read, compressed ones from the offset asked for."""
+        """Message sets of magic 0 and 1 are read, compressed ones from the requested offset on."""
         old = [v2.Record(offset, 40, b"k", b"v%d" % offset, []) for offset in range(3)]
         for magic, kind, timestamp in ((0, -1, -1), (1, 0, 40)):
             for codec in (Codec.NONE, Codec.GZIP):
@@ -119,7 +119,7 @@ class CompletedFetchTests(SynchronousTestCase):
                 self.assertEqual(fetched.next_offset, 3)
 
     def test_broker_time(self) -> None:
-        """With LogAppendTime the batch's time is that of each record."""
+        """The batch's time is that of each record with LogAppendTime."""
         data = assemble(build_values([b"a"], 5)[61:], 1, v2.TIMESTAMP_TYPE, 5, 99)
         (record,) = self.records(self.fetched(data))
         self.assertEqual((record.timestamp_ms, record.timestamp_type), (99, 1))
@@ -131,7 +131,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual(self.records(self.fetched(data, check_crcs=False))[0].value, b"abX")
 
     def test_decoders(self) -> None:
-        """Keys and values are what the settings make of them."""
+        """Keys and values are decoded as settings say."""
         builder = BatchBuilder()
         builder.append(b"k", b"v", 1)
         builder.append(None, b"w", 1)
@@ -142,7 +142,7 @@ class CompletedFetchTests(SynchronousTestCase):
         self.assertEqual([(r.key, r.value) for r in value], [(b"k", "t:v"), (None, "t:w")])
 
     def test_undecodable(self) -> None:
-        """The error names the record, and has those before it; what stands before the offset is not tried."""
+        """The error names the record and keeps those before it; records before the offset are not decoded."""
         data = build_values([b"a", b"b", b"\xff", b"c"], 5)
         error = self.assertRaises(Undecodable, self.fetched(data, decode_value=text).decode_next)
         self.assertEqual((error.topic, error.partition, error.offset), ("t", 0, 2))

@@ -12,7 +12,7 @@ from tests.clientcore.consumer.partitions import T0, SubscriptionTestCase
 
 class FetchBufferTests(SubscriptionTestCase):
     def test_bytes(self) -> None:
-        """A batch counts until its last record was handed out."""
+        """A batch counts until its last record was delivered."""
         size = self.fill(T0, 3)
         self.assertEqual((self.buffer.buffered_bytes, self.subscriptions[T0].buffered_bytes), (size, size))
         self.subscriptions.take(2)
@@ -37,7 +37,7 @@ class FetchBufferTests(SubscriptionTestCase):
         self.assertEqual((tiny.available_bytes(0), tiny.available_bytes(1)), (400, 0))
 
     def test_tells_of_room(self) -> None:
-        """It is told when a partition has less than its share again, and whenever there was no room."""
+        """The buffer reports when a partition is below its share again, and when there was no room."""
         self.buffer.set_partition_count(1)
         self.buffer.share_bytes = size = self.fill(T0, 1)
         self.fill(T0, 1)
@@ -72,7 +72,7 @@ class RoundRobinTests(SynchronousTestCase):
         self.buffer.add_bytes(self.second, 20)
 
     def names(self, count: int) -> list[str | None]:
-        """The next partitions."""
+        """Return the next partitions."""
         found = [self.buffer.next_ready() for _ in range(count)]
         return [None if partition is None else partition.name for partition in found]
 

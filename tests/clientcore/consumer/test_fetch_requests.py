@@ -36,7 +36,7 @@ SHARE = 1 << 18
 
 
 def metadata(topic_id: uuid.UUID = TOPIC_ID, **leaders: int) -> ClusterMetadata:
-    """Brokers 1 to 3, and partitions of t (p0=1: partition 0 is led by broker 1)."""
+    """Return brokers 1 to 3, and partitions of t (p0=1: partition 0 is led by broker 1)."""
     partitions = {
         int(name[1:]): PartitionMetadata(int(name[1:]), leader, 10 + leader)
         for name, leader in leaders.items()
@@ -51,7 +51,7 @@ class FetchRequestsTestCase(SubscriptionTestCase):
     """Three partitions led by broker 1."""
 
     def setUp(self) -> None:
-        """No requests yet."""
+        """Make no requests yet."""
         super().setUp()
         for position in self.subscriptions:
             position.validated_epoch = 11
@@ -65,7 +65,7 @@ class FetchRequestsTestCase(SubscriptionTestCase):
         return FetchRequests(loaded, self.buffer, DecodeSettings())
 
     def ask(self, under_way: bool = False) -> InFlightFetch:
-        """A request for all partitions that want something."""
+        """Make a request for all fetchable partitions."""
         asked = self.requests.build(list(self.subscriptions), self.metadata)
         assert asked is not None
         if not under_way:
@@ -73,26 +73,26 @@ class FetchRequestsTestCase(SubscriptionTestCase):
         return asked
 
     def asked_for(self, asked: InFlightFetch) -> list[tuple[int, int, int]]:
-        """Partition, offset and limit of what a request asks for."""
+        """Return partition, offset and limit of each partition in a request."""
         (topic,) = asked.message.topics
         return [(p.partition, p.fetch_offset, p.partition_max_bytes) for p in topic.partitions]
 
     def reply(self, *parts: PartitionData, by_id: bool = False, error: int = 0) -> FetchResponse:
-        """A response of one topic."""
+        """Return a response of one topic."""
         topic = FetchableTopicResponse(
             "" if by_id else "t", TOPIC_ID if by_id else uuid.UUID(int=0), list(parts)
         )
         return FetchResponse(error_code=error, responses=[topic])
 
     def part(self, partition: int, records: bytes = b"", error: int = 0, **more: Any) -> PartitionData:
-        """One partition's."""
+        """Return one partition of a response."""
         fields = {"high_watermark": 50, "last_stable_offset": 40, "log_start_offset": 2, **more}
         return PartitionData(partition, error, records=memoryview(records), **fields)
 
 
 class AskTests(FetchRequestsTestCase):
     def test_all_that_is_wanted(self) -> None:
-        """Partitions are asked for from their fetch offset on, but not those that want nothing."""
+        """Partitions are requested from their fetch offsets on, except those that are not fetchable."""
         self.subscriptions[T0].seek(7)
         self.subscriptions[T1].paused = True
         asked = self.ask()
@@ -103,7 +103,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertIsNone(self.requests.build(list(self.subscriptions), self.metadata))
 
     def test_settings(self) -> None:
-        """Kafka's settings stand in the request."""
+        """The request has the fetch limits of the settings."""
         self.requests = self.make(
             fetch_max_wait_ms=70, fetch_min_bytes=9, isolation_level="read_committed", client_rack="r"
         )
@@ -112,7 +112,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual((message.isolation_level, message.rack_id), (1, "r"))
 
     def test_epochs(self) -> None:
-        """The leader's epoch stands in the request, and that of the last batch that was fetched (KIP-320)."""
+        """The request has the leader epoch, and that of the last fetched batch (KIP-320)."""
         self.fill(T0, 1)
         first, second, _ = self.ask().message.topics[0].partitions
         self.assertEqual((first.current_leader_epoch, first.last_fetched_epoch), (11, 3))
@@ -138,7 +138,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertFalse(self.requests.validation_needed)
 
     def test_diverging(self) -> None:
-        """A broker that says that its log is another has the position compared with it (KIP-595)."""
+        """A diverging epoch in a response makes the position be validated (KIP-595)."""
         self.fill(T0, 1)
         asked = self.ask()
         part = self.part(0, diverging_epoch=EpochEndOffset(2, 0))
@@ -148,21 +148,21 @@ class AskTests(FetchRequestsTestCase):
         self.assertTrue(self.subscriptions[T0].awaiting_validation)
 
     def test_fetch_max_bytes(self) -> None:
-        """A reply is bounded by fetch.max.bytes, but not below what one partition may need."""
+        """A response is bounded by fetch.max.bytes, but not below what one partition may need."""
         self.requests = self.make(fetch_max_bytes=SHARE + 1)
         self.assertEqual(self.ask().message.max_bytes, SHARE + 1)
         self.requests = self.make(fetch_max_bytes=5)
         self.assertEqual(self.ask().message.max_bytes, SHARE)
 
     def test_names_or_ids(self) -> None:
-        """With the ids of all topics any version may be sent, else those that name them."""
+        """Any version may be sent if all topic ids are known, and otherwise one with names."""
         asked = self.ask()
         self.assertEqual((asked.max_version, asked.message.topics[0].topic_id), (13, TOPIC_ID))
         self.metadata = metadata(uuid.UUID(int=0), p0=1)
         self.assertEqual(self.ask().max_version, 12)
 
     def test_full_partitions_are_left_out(self) -> None:
-        """A partition with a share at hand is not asked for; then the others must not make it wait."""
+        """A partition with a share in the buffer is not requested, and does not make the others wait."""
         self.buffer.share_bytes = self.fill(T0, 1)
         asked = self.ask()
         self.assertEqual([partition for partition, _, _ in self.asked_for(asked)], [1, 2])
@@ -181,7 +181,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual(self.ask().message.max_bytes, 3 * SHARE)
 
     def test_paused_ones_make_room(self) -> None:
-        """Before others go without, what is at hand of paused partitions goes; it is fetched again later."""
+        """Buffered records of paused partitions are dropped before others go without, and fetched again."""
         self.buffer._limit = self.fill(T0, 3)
         self.buffer.share_bytes = 10
         self.assertIsNone(self.requests.build([self.subscriptions[T1]], self.metadata))
@@ -191,7 +191,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual((self.buffer.buffered_bytes, self.subscriptions[T0].fetch_offset), (0, 0))
 
     def test_by_node(self) -> None:
-        """Positions go by their leaders; NO_NODE where there is none, or none that is known to live."""
+        """Positions are grouped by live leaders, or NO_NODE without one."""
         self.metadata = metadata(p0=2, p1=9)
         self.subscriptions.add_partitions([TopicPartition("u", 0)], 0)
         found = group_by_node(self.subscriptions, self.metadata)
@@ -199,7 +199,7 @@ class AskTests(FetchRequestsTestCase):
         self.assertEqual(places, {2: [T0], NO_NODE: [T1, T2, TopicPartition("u", 0)]})
 
     def test_by_replica(self) -> None:
-        """A replica that the leader has named is asked in its place, as long as it lives."""
+        """A replica that the leader has named is used in its place, as long as it is alive."""
         self.subscriptions[T0].preferred_read_replica = 3
         self.subscriptions[T1].preferred_read_replica = 7
         found = group_by_node(self.subscriptions, self.metadata)
@@ -210,11 +210,11 @@ class TakeTests(FetchRequestsTestCase):
     def take(
         self, *parts: PartitionData, by_id: bool = False
     ) -> tuple[list[TopicPartitionState], list[FailedPartition]]:
-        """The answer to a request for all."""
+        """Return the result of a response to a request for all partitions."""
         return self.requests.handle_response(self.ask(), self.reply(*parts, by_id=by_id))
 
     def test_records(self) -> None:
-        """Records and offsets of a reply are the positions', whether it names topics or their ids."""
+        """Records and offsets of a response go to their positions, by topic name or id."""
         for by_id in (False, True):
             start = self.subscriptions[T0].fetch_offset
             got, refused = self.take(self.part(0, at(start, build_values([b"a"], 5))), by_id=by_id)
@@ -237,7 +237,7 @@ class TakeTests(FetchRequestsTestCase):
         self.assertEqual(asked.states(), [self.subscriptions[T2]])
 
     def test_slices_let_go_of_the_reply(self) -> None:
-        """Records of several partitions are copied apart: the last of them would keep all in memory."""
+        """Records of several partitions are copied apart, since the last slice would keep all in memory."""
         records = memoryview(build_values([b"a"], 5))
         whole = FetchResponse(
             responses=[
@@ -256,14 +256,14 @@ class TakeTests(FetchRequestsTestCase):
         self.assertIs(self.subscriptions[T2]._completed[0]._data.obj, records.obj)
 
     def test_errors(self) -> None:
-        """A partition's error is told, and the others get theirs; an error of all is raised."""
+        """A partition's error does not affect the others; an error of the whole response is raised."""
         got, refused = self.take(self.part(0, error=6), self.part(1, build_values([b"a"], 5)))
         self.assertEqual([position.topic_partition for position in got], [T1])
         self.assertEqual(refused, [FailedPartition(self.subscriptions[T0], ErrorCode.NOT_LEADER_OR_FOLLOWER)])
         self.assertRaises(RequestError, self.requests.handle_response, self.ask(), self.reply(error=35))
 
     def test_too_large(self) -> None:
-        """More is asked for of a batch that comes cut off, until it is whole; at last that is an error."""
+        """A truncated batch is requested with growing limits until it is whole, or else is an error."""
         records = build_values([b"x" * 1000], 5)
         self.assertEqual(self.take(self.part(0, records[:-1])), ([], []))
         self.assertEqual(self.asked_for(self.ask())[0], (0, 0, SHARE))
@@ -283,7 +283,7 @@ class TakeTests(FetchRequestsTestCase):
         self.assertIsInstance(self.subscriptions[T0].error, CorruptRecords)
 
     def test_read_committed(self) -> None:
-        """Aborted transactions are left out only where that is wished."""
+        """Aborted transactions are left out with isolation.level=read_committed only."""
         part = self.part(0, batch(0, 7, b"a"), aborted_transactions=[AbortedTransaction(7, 0)])
         self.take(part)
         self.assertEqual(len(self.subscriptions.take(9)[T0]), 1)
@@ -293,7 +293,7 @@ class TakeTests(FetchRequestsTestCase):
         self.assertEqual((self.subscriptions.take(9), self.subscriptions[T0].position), ({}, 1))
 
     def test_preferred_replica(self) -> None:
-        """A leader may send a consumer elsewhere (KIP-392)."""
+        """A leader may name another replica to read from (KIP-392)."""
         self.take(self.part(0, preferred_read_replica=3))
         self.assertEqual(
             (self.subscriptions[T0].preferred_read_replica, self.requests.replica_changed), (3, True)

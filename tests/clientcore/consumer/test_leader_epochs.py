@@ -14,7 +14,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 class EpochsTests(SynchronousTestCase):
     def test_request(self) -> None:
-        """The partitions by topic, with the leader's epoch and that of the last record, as a consumer."""
+        """Partitions are grouped by topic, with current and last epochs, and a consumer's replica id."""
         asked = request({T0: EpochQuery(7, 5), U0: EpochQuery(2, 2), T1: EpochQuery(8, 6)})
         self.assertEqual(asked.replica_id, -1)
         told = {

@@ -26,19 +26,19 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(self.subscriptions.take(100), {})
 
     def test_hand_one_by_one(self) -> None:
-        """The last record given out of a delivery is before the position, but not processed."""
+        """The last delivered record of a delivery is before the position, but not processed."""
         self.fill(T0, 4)
         state, delivery = self.subscriptions[T0], self.give()
         self.assertEqual((state.position, state.processed_offset), (0, 0))
         self.out(delivery, 2)
         self.assertEqual((state.position, state.processed_offset), (2, 1))
-        self.assertFalse(state.ready)  # one at a time
+        self.assertFalse(state.ready)  # one delivery at a time
         self.out(delivery, 2)
         self.subscriptions.finish_delivery(delivery)
         self.assertEqual((state.position, state.processed_offset), (4, 4))
 
     def test_interrupted(self) -> None:
-        """The rest of a delivery is next again, but not before the records given out are processed."""
+        """The rest of a delivery comes next, but not before the delivered records are processed."""
         self.fill(T0, 6)
         state, delivery = self.subscriptions[T0], self.give(4)
         self.out(delivery)
@@ -64,7 +64,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(self.subscriptions[T0].position, 5)
 
     def test_interrupted_in_what_came_back(self) -> None:
-        """A hand may be a part of what came back; all of it comes in order, and the offset is behind it."""
+        """A delivery may be a part of returned records; all come in order, and the offset is after them."""
         self.fill(T0, 6)
         for limit, given in ((6, 0), (2, 1)):
             delivery = self.give(limit)
@@ -75,7 +75,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(self.subscriptions[T0].position, 6)
 
     def test_hand_as_a_whole(self) -> None:
-        """Records given out as one list are processed all together."""
+        """Records that are delivered as one list are processed together."""
         self.fill(T0, 4)
         state, delivery = self.subscriptions[T0], self.give(3)
         self.assertEqual(offsets(delivery.take_all()), [0, 1, 2])
@@ -85,7 +85,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual((state.position, state.processed_offset), (3, 3))
 
     def test_failed_hand(self) -> None:
-        """The record that failed is the next again, with all behind it; what came before it is done."""
+        """The record that failed comes next, with all after it; those before it are processed."""
         self.fill(T0, 4)
         state, delivery = self.subscriptions[T0], self.give()
         self.out(delivery, 3)
@@ -95,7 +95,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(state.processed_offset, 2)
 
     def test_seek(self) -> None:
-        """A seek ends the hand, drops what is at hand, and makes replies that are under way useless."""
+        """A seek ends the delivery, drops buffered records, and invalidates fetches in flight."""
         self.fill(T0, 4)
         state, delivery, revision = self.subscriptions[T0], self.give(), self.subscriptions[T0].revision
         self.out(delivery)
@@ -110,7 +110,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual(state.position, 9)
 
     def test_seek_to(self) -> None:
-        """Until it is known where the end is, there is no position and nothing is wanted."""
+        """A partition has no position and is not fetched until the end offset is known."""
         state = self.subscriptions[T0]
         state.request_offset_reset(EARLIEST)
         self.assertEqual((state.position, state.processed_offset, state.fetchable), (-1, -1, False))
@@ -126,14 +126,14 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertEqual((state.position, state.processed_offset, state.fetch_offset), (2, 1, 2))
 
     def test_gaps(self) -> None:
-        """Behind the last record of a batch comes the next batch, whatever compaction has removed."""
+        """The next batch follows the last record of a batch, despite gaps of compaction."""
         data = assemble(build_values([b"a"], 5)[61:], 1, 0, 5, 5, last_offset_delta=9)
         self.subscriptions[T0].add(CompletedFetch(T0, memoryview(data), 0, None, DecodeSettings()))
         self.subscriptions.take(10)
         self.assertEqual(self.subscriptions[T0].position, 10)
 
     def test_paused_and_held(self) -> None:
-        """Neither a paused partition nor one that is to be revoked hands anything out, or wants anything."""
+        """A paused partition, and one that is being revoked, delivers and fetches nothing."""
         for name in ("paused", "suspended"):
             state = self.subscriptions[T0]
             self.fill(T0, 2)
@@ -144,7 +144,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
             self.assertEqual(len(self.subscriptions.take(10)[T0]), 2)
 
     def test_undecodable(self) -> None:
-        """The records before a bad one come first, then its error, again and again, until a seek."""
+        """The records before a bad one come first, then its error at each call, until a seek."""
 
         def decode(topic: str, value: bytes | None) -> int:
             if value == b"2":
@@ -160,7 +160,7 @@ class TopicPartitionStateTests(SubscriptionTestCase):
         self.assertTrue(self.subscriptions[T0].fetchable)
 
     def test_corrupt(self) -> None:
-        """A batch that cannot be read is an error behind what stands before it."""
+        """An unreadable batch is an error after the records before it."""
         self.fill(T0, 1)
         bad = at(1, build_values([b"abc"], 5)).replace(b"abc", b"abX")
         self.subscriptions[T0].add(CompletedFetch(T0, memoryview(bad), 1, None, DecodeSettings()))

@@ -13,7 +13,7 @@ from tests.clientcore.consumer.partitions import T0, T1, T2, SubscriptionTestCas
 
 class SubscriptionStateTests(SubscriptionTestCase):
     def test_in_turn(self) -> None:
-        """Partitions take turns, batch by batch, however much one of them has."""
+        """Partitions take turns, batch by batch, however many records one of them has."""
         self.fill(T0, 2, 2, 2)
         self.fill(T1, 1, 1)
         order = []
@@ -23,7 +23,7 @@ class SubscriptionStateTests(SubscriptionTestCase):
         self.assertEqual(order, [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3), (1, 1), (0, 4), (0, 5)])
 
     def test_limit_of_all(self) -> None:
-        """The limit is one of all partitions together."""
+        """The limit applies to all partitions together."""
         self.fill(T0, 3)
         self.fill(T1, 3)
         found = self.subscriptions.take(4)
@@ -32,7 +32,7 @@ class SubscriptionStateTests(SubscriptionTestCase):
         )
 
     def test_errors(self) -> None:
-        """Records at hand come before an error; one that may pass is gone once it was told."""
+        """Buffered records come before an error; a retriable one is raised once."""
         self.fill(T1, 1)
         error = RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         self.subscriptions[T0].fail(error)
@@ -45,7 +45,7 @@ class SubscriptionStateTests(SubscriptionTestCase):
             self.assertRaises(OffsetOutOfRange, self.subscriptions.next_delivery, 10)
 
     def test_offsets_and_done(self) -> None:
-        """commit() commits what was handed out, automatic commits what is done; the unknown is left out."""
+        """commit() covers delivered records, automatic commits processed ones; unknown ones are left out."""
         self.fill(T0, 3)
         self.subscriptions[T1].request_offset_reset(EARLIEST)
         self.subscriptions.take(2)

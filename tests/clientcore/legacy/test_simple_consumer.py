@@ -19,20 +19,20 @@ AT = TopicPartition("t", 0)
 
 
 def batch(base_offset: int, *values: bytes) -> bytes:
-    """A stored batch."""
+    """Return a stored batch."""
     builder = BatchBuilder()
     builder.append_values(values, 1000)
     return builder.build(base_offset)
 
 
 def response(data: bytes, error_code: int = 0) -> FetchResponse:
-    """A reply with this of partition 0."""
+    """Return a response with these bytes of partition 0."""
     part = PartitionData(0, error_code, high_watermark=9, log_start_offset=2, records=memoryview(data))
     return FetchResponse(responses=[FetchableTopicResponse("t", partitions=[part])])
 
 
 def read(data: bytes, offset: int = 0, error_code: int = 0, **decoding: Any) -> MessageSet:
-    """The message set of such a reply."""
+    """Return the message set of such a response."""
     reader = Reader(DecodeSettings(**decoding))
     request = FetchRequest("t", 0, offset, 50)
     return reader.read(response(data, error_code), {AT: request})[AT]
@@ -40,19 +40,19 @@ def read(data: bytes, offset: int = 0, error_code: int = 0, **decoding: Any) -> 
 
 class ReadTests(SynchronousTestCase):
     def test_records(self) -> None:
-        """The records of all whole batches, from the offset on; where to go on, and where the log ends."""
+        """A message set has the records of whole batches from the offset on, the next offset and the end."""
         found = read(batch(3, b"a", b"b") + batch(5, b"c") + batch(6, b"d")[:-1], offset=4)
         self.assertEqual([(r.offset, r.value) for r in found], [(4, b"b"), (5, b"c")])
         self.assertEqual([r.timestamp_ms for r in found], [1000, 1000])
         self.assertEqual((len(found), found.next_offset, found.high_watermark, found.error), (2, 6, 9, None))
 
     def test_nothing(self) -> None:
-        """At the end there are no records, and the next offset is the same."""
+        """A fetch at the end has no records, and the next offset is the same."""
         found = read(b"", offset=9)
         self.assertEqual((list(found), found.next_offset, found.error), ([], 9, None))
 
     def test_out_of_range(self) -> None:
-        """What the log has is told."""
+        """An offset out of range raises an error with the range of the log."""
         found = read(b"", 77, ErrorCode.OFFSET_OUT_OF_RANGE)
         self.assertIsInstance(found.error, OffsetOutOfRange)
         self.assertEqual(str(found.error), "t [0] has no offset 77: the earliest is 2, the latest 9")
@@ -67,14 +67,14 @@ class ReadTests(SynchronousTestCase):
         self.assertRaises(RequestError, Reader().read, refused, {AT: FetchRequest("t", 0, 0)})
 
     def test_too_large(self) -> None:
-        """A batch that was cut off is an error that tells what to do, not an empty set for ever."""
+        """A truncated batch is an error that names the limit to raise."""
         found = read(batch(3, b"a" * 99)[:50], offset=3)
         self.assertEqual(
             str(found.error), "t [0]: the batch at offset 3 is larger than max_bytes=50: increase it"
         )
 
     def test_corrupt(self) -> None:
-        """A batch that is not what it was ends the set; those before it can be read."""
+        """A corrupt batch ends the set; those before it can be read."""
         broken = bytearray(batch(5, b"c"))
         broken[-1] ^= 1
         found = read(batch(3, b"a", b"b") + broken, offset=3)
@@ -86,23 +86,23 @@ class ReadTests(SynchronousTestCase):
         self.assertIsNone(read(bytes(broken), 5, check_crcs=False).error)
 
     def test_undecodable(self) -> None:
-        """A value that the decoder cannot read ends the set behind the one before it."""
+        """A value that cannot be decoded ends the set after the record before it."""
         found = read(batch(3, b"1", b"2", b"x", b"4"), 3, decode_value=lambda topic, data: int(data))
         self.assertEqual(([record.value for record in found.records], found.next_offset), ([1, 2], 5))
         self.assertIsInstance(found.error, Undecodable)
 
     def test_not_asked(self) -> None:
-        """What nobody asked for is left alone."""
+        """Partitions that were not requested are ignored."""
         self.assertEqual(Reader().read(response(batch(3, b"a")), {}), {})
 
     def test_passes_bugs_on(self) -> None:
-        """Only errors of the house belong to a message set."""
+        """Only errors of this package belong to a message set."""
         self.assertRaises(KafkaTXError, list, MessageSet(FetchRequest("t", 0, 0), error=KafkaTXError("x")))
 
 
 class OffsetsKnownTests(SynchronousTestCase):
     def test_times(self) -> None:
-        """The largest first; no more than are wanted, and none twice."""
+        """Offsets are in descending order, limited to the requested number, and without duplicates."""
         for time, first_after, expected in (
             (EARLIEST, 2, [2]),
             (LATEST, 9, [9, 2]),

@@ -19,44 +19,44 @@ TOPICS = ("clicks", "clicks2", "views", "Views", "a.b", "axb")
 
 
 def wanted(filter: TopicFilter) -> list[str]:
-    """Those of the topics that a filter wants."""
+    """Return the topics that a filter selects."""
     return [topic for topic in TOPICS if filter.wants(topic)]
 
 
 class FilterTests(SynchronousTestCase):
     def test_whitelist(self) -> None:
-        """Whole names match; commas stand between alternatives."""
+        """A whitelist matches whole names; commas separate alternatives."""
         self.assertEqual(wanted(Whitelist("clicks")), ["clicks"])
         self.assertEqual(wanted(Whitelist("click.*")), ["clicks", "clicks2"])
         self.assertEqual(wanted(Whitelist("clicks, views ,a\\.b")), ["clicks", "views", "a.b"])
         self.assertEqual(wanted(Whitelist("(?i)views|x")), ["views", "Views"])
 
     def test_blacklist(self) -> None:
-        """Everything but what matches as a whole."""
+        """A blacklist selects all topics that do not match as a whole."""
         self.assertEqual(wanted(Blacklist("clicks")), ["clicks2", "views", "Views", "a.b", "axb"])
         self.assertEqual(wanted(Blacklist("click.*,a.b")), ["views", "Views"])
         self.assertEqual(wanted(Blacklist("(?i)VIEWS|.*[.x].*")), ["clicks", "clicks2"])
 
     def test_pattern(self) -> None:
-        """The pattern says the same as the filter, so that whoever subscribes needs nothing else."""
+        """The pattern selects the same topics as the filter."""
         for filter in (Whitelist("clicks,a.b"), Blacklist("clicks,a.b")):
             found = [topic for topic in TOPICS if filter.pattern.fullmatch(topic)]
             self.assertEqual(found, wanted(filter))
 
     def test_wrong(self) -> None:
-        """What is no regular expression is an error that shows it."""
+        """An invalid regular expression raises an error that quotes it."""
         for kind in (Whitelist, Blacklist):
             error = self.assertRaises(KafkaTXError, kind, "a(b")
             self.assertIn("'a(b' is not a regular expression", str(error))
 
     def test_repr(self) -> None:
-        """As it is written."""
+        """The repr is the constructor call."""
         self.assertEqual(repr(Blacklist("a,b")), "Blacklist('a,b')")
 
 
 class SubscriptionTests(SynchronousTestCase):
     def test_wrong(self) -> None:
-        """Nothing to read, or nobody to read it."""
+        """A subscription without topics or without streams is an error."""
         self.assertRaises(KafkaTXError, Subscription)
         error = self.assertRaises(KafkaTXError, Subscription, {"t": 1, "u": 0})
         self.assertEqual(str(error), "0 streams for u: there must be at least one")
@@ -65,7 +65,7 @@ class SubscriptionTests(SynchronousTestCase):
 
 class SharesTests(SynchronousTestCase):
     def test_ranges(self) -> None:
-        """Algorithm 1: the first ones have one more; streams beyond the partitions have nothing."""
+        """The first streams get one partition more; streams beyond the partitions get none (Algorithm 1)."""
         places = [TopicPartition("t", number) for number in (4, 0, 3, 1, 2)]
         for streams, expected in (
             ("a", "aaaaa"),
@@ -86,7 +86,7 @@ class SharesTests(SynchronousTestCase):
         self.assertEqual(owners, {"t-0": "t1", "t-1": "t2", "u-0": "u1", "u-1": "u1"})
 
     def test_all(self) -> None:
-        """The streams of a filter share all partitions together, also where each topic has only one."""
+        """The streams of a filter share all partitions, even if each topic has only one."""
         shares = StreamAssignment(all=["a", "b"])
         owners = shares.divide(TopicPartition(topic, 0) for topic in "tuvw")
         self.assertEqual([owners[TopicPartition(topic, 0)] for topic in "tuvw"], ["a", "a", "b", "b"])

@@ -28,12 +28,12 @@ LIMITS = AccumulatorLimits(batch_bytes=200, max_bytes=1000, linger_s=1.0, buffer
 
 class AccumulatorTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """An accumulator that keeps which topics' batches were closed."""
+        """Make an accumulator, and record the topics of closed batches."""
         self.closed: list[str] = []
         self.use(LIMITS)
 
     def use(self, limits: AccumulatorLimits, **more: Any) -> None:
-        """Another accumulator."""
+        """Make another accumulator."""
         self.accumulator = RecordAccumulator(
             limits, closed=self.closed.append, id_and_epoch=NOT_IDEMPOTENT, backoff=Backoff(), **more
         )
@@ -44,12 +44,12 @@ class AccumulatorTests(SynchronousTestCase):
         self.accumulator.append(self.queue, None, b"x" * size, 5, (), None, now_s)
 
     def due(self, now_s: float, hurry: bool = False) -> tuple[int, float]:
-        """How many queues are due, and when to look again."""
+        """Return the number of due queues, and the next time to look."""
         ready, again_s = self.accumulator.ready(now_s, hurry)
         return len(ready), again_s
 
     def take(self) -> ProducerBatch:
-        """The next batch."""
+        """Return the next batch."""
         return self.accumulator.take(self.queue)
 
     def test_lingers(self) -> None:
@@ -76,20 +76,20 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual([self.take().records for _ in range(2)], [1, 1])
 
     def test_bounded_behind_others(self) -> None:
-        """Behind batches that wait none becomes larger than batch_bytes either."""
+        """No batch becomes larger than batch_bytes while others wait before it."""
         for _ in range(9):
             self.add(60)
         self.assertEqual([batch.records for batch in self.queue.waiting], [2, 2, 2, 2])
 
     def test_lists_do_not_grow(self) -> None:
-        """Behind a batch that waits lists share one up to batch_bytes; a larger list has its own."""
+        """Lists share a waiting batch up to batch_bytes; a larger list has its own."""
         for count in (4, 2, 2, 1, 5):
             self.accumulator.append_values(self.queue, [b"x" * 20] * count, 5, None, 0.0)
         self.accumulator.close(self.queue)
         self.assertEqual([batch.records for batch in self.queue.waiting], [4, 4, 1, 5])
 
     def test_closed_takes_nothing(self) -> None:
-        """A batch that is closed, or was given up while open, has no room: nobody may append to it."""
+        """A batch that is closed, or has expired while open, accepts no more records."""
         self.add(10)
         first = self.queue.open
         assert first is not None
@@ -102,7 +102,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual((first.max_bytes, second.max_bytes), (0, 0))
 
     def test_bad_time(self) -> None:
-        """A timestamp that the format cannot hold is refused and leaves nothing behind."""
+        """A timestamp that the format cannot hold is refused, and uses no memory."""
         for wrong, error in ((-1, ValueError), (1 << 63, ValueError), (1.5, TypeError)):
             bad: Any = wrong
             self.assertRaises(error, self.accumulator.append, self.queue, None, b"v", bad, (), None, 0.0)
@@ -110,7 +110,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual((self.accumulator.used_bytes, self.queue.open), (0, None))
 
     def test_drop(self) -> None:
-        """A batch that cannot be sealed is given up alone, gives its room back and uses no sequence."""
+        """A batch that cannot be sealed fails alone, frees its memory and uses no sequence."""
         self.accumulator = RecordAccumulator(LIMITS, id_and_epoch=ProducerIdAndEpoch(7, 0))
         self.queue = self.accumulator.queue("t", 0)
         for size in (1, 200, 2):
@@ -125,7 +125,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(parse_header(self.take().data).base_sequence, 0)
 
     def test_list_is_one_batch(self) -> None:
-        """A list leaves as one batch whatever batch_bytes says; one above max_bytes is cut."""
+        """A list is one batch whatever batch_bytes says; one above max_bytes is split."""
         self.assertEqual(self.accumulator.append_values(self.queue, [b"x" * 50] * 10, 5, None, 0.0), 1)
         self.assertEqual(self.due(0.0)[0], 1)
         self.assertEqual(self.take().records, 10)
@@ -145,7 +145,7 @@ class AccumulatorTests(SynchronousTestCase):
         )
 
     def test_bad_value(self) -> None:
-        """What is not bytes is refused and leaves nothing behind."""
+        """A value that is not bytes is refused, and uses no memory."""
         bad: Any = "text"
         self.assertRaises(TypeError, self.accumulator.append, self.queue, None, bad, 5, (), None, 0.0)
         for count in (2, 200):
@@ -157,7 +157,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(self.take().records, 1)
 
     def test_memory(self) -> None:
-        """What is on its way takes room until it is settled; cut batches give back what they took."""
+        """Batches use memory until they are settled, and split ones free what the whole used."""
         self.use(attrs.evolve(LIMITS, buffer_bytes=300))
         self.accumulator.append_values(self.queue, [b"x" * 50] * 4, 5, None, 0.0)
         used = self.accumulator.used_bytes
@@ -173,7 +173,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual((self.accumulator.used_bytes, len(self.accumulator.busy)), (0, 0))
 
     def test_pause(self) -> None:
-        """After a failure a partition rests; of several that fail together one makes the pause."""
+        """A failure pauses the partition; batches that fail together cause one pause."""
         self.use(attrs.evolve(LIMITS, in_flight=2))
         self.add(200)
         self.add(200)
@@ -186,7 +186,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(self.due(10.2), (0, 10.1 + 0.2))
 
     def test_retries(self) -> None:
-        """After the retries a batch is given up; a final error gives it up at once."""
+        """A batch fails when its retries are used up, or at once by a final error."""
         self.use(attrs.evolve(LIMITS, retries=1))
         self.add(200)
         outcomes = [
@@ -198,7 +198,7 @@ class AccumulatorTests(SynchronousTestCase):
         self.assertEqual(self.accumulator.complete_batch(self.take(), error, 0.0), Outcome.FAILED)
 
     def test_expire(self) -> None:
-        """What is too late is given up, wherever it is; its room is free, and its answer changes nothing."""
+        """Expired batches fail wherever they are, free their memory, and ignore later responses."""
         self.add(200, now_s=0.0)
         taken = self.take()
         self.add(200, now_s=1.0)
@@ -223,10 +223,10 @@ class AccumulatorTests(SynchronousTestCase):
 
 
 class FaultsTests(SynchronousTestCase):
-    """An accumulator against a partition with the broker's own idea of sequences, and faults in between."""
+    """An accumulator and a partition with the broker's own check of sequences, with faults between."""
 
     def run_one(self, seed: int, refusals: bool) -> None:
-        """Send 60 batches through faults of all kinds."""
+        """Send 60 batches through random faults."""
         source = random.Random(seed)
         limits = AccumulatorLimits(batch_bytes=60, max_bytes=120, linger_s=0.0, delivery_s=1e9)
         accumulator = RecordAccumulator(limits, Codec.NONE, id_and_epoch=ProducerIdAndEpoch(7, 0))
@@ -257,7 +257,7 @@ class FaultsTests(SynchronousTestCase):
     def deliver(
         self, log: Partition, batch: ProducerBatch, source: random.Random, refusals: bool
     ) -> Exception | None:
-        """What the client hears of a batch, and what the log does with it."""
+        """Apply a batch to the log, or not; return the error that the client gets."""
         draw = source.random()
         if draw < 0.10:
             return ConnectionFailed("the request was lost")
@@ -271,11 +271,11 @@ class FaultsTests(SynchronousTestCase):
         return RequestError(code) if code else None
 
     def test_nothing_lost_or_doubled(self) -> None:
-        """Whatever passes on the way, all is in the log once and in order."""
+        """All records are in the log once and in order, in every random run."""
         for seed in range(SEEDS):
             self.run_one(seed, refusals=False)
 
     def test_refusals(self) -> None:
-        """Batches that are refused for good cost none of the others; nothing is doubled or out of order."""
+        """Refused batches affect no others, and none is duplicated or out of order."""
         for seed in range(SEEDS):
             self.run_one(seed, refusals=True)

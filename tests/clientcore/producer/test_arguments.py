@@ -12,7 +12,7 @@ from kafkatx.clientcore.producer import arguments
 
 class ArgumentsTests(SynchronousTestCase):
     def error(self, check: Any, *args: Any, expected: type[Exception] = TypeError) -> str:
-        """The message of the error that a check raises."""
+        """Return the message of the error that a check raises."""
         return str(self.assertRaises(expected, check, *args))
 
     def test_bytes(self) -> None:

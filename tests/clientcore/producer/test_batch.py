@@ -20,7 +20,7 @@ from kafkatx.records.compression import Codec
 
 
 class Cuts:
-    """A receipt that counts."""
+    """A receipt that counts its batches."""
 
     cuts = 0
 
@@ -30,7 +30,7 @@ class Cuts:
 
 
 def batch(values: list[bytes], sequence: int = 100, codec: Codec = Codec.NONE) -> ProducerBatch:
-    """A sealed batch of producer 7, epoch 2."""
+    """Return a sealed batch of producer 7, epoch 2."""
     made = ProducerBatch("t", 3, BatchBuilder(codec), 1.0, 9.0)
     assert made.builder is not None
     for number, value in enumerate(values):
@@ -44,13 +44,13 @@ def batch(values: list[bytes], sequence: int = 100, codec: Codec = Codec.NONE) -
 
 class BatchTests(SynchronousTestCase):
     def test_sequence_wraps(self) -> None:
-        """After 2^31 - 1 comes 0; without a sequence there is never one."""
+        """The sequence after 2^31 - 1 is 0; a batch without a sequence never gets one."""
         self.assertEqual(sequence_after(5, 3), 8)
         self.assertEqual(sequence_after(0x7FFFFFFF, 2), 1)
         self.assertEqual(sequence_after(-1, 7), -1)
 
     def test_record_bytes(self) -> None:
-        """A record never takes more than is reckoned, whatever is in it."""
+        """A record never takes more bytes than estimated, whatever is in it."""
         for headers in ([], [("ä" * 50, b"x" * 300), ("", None)]):
             for key in (None, b"", b"k" * 9000):
                 builder = BatchBuilder()
@@ -60,7 +60,7 @@ class BatchTests(SynchronousTestCase):
                 self.assertLessEqual(builder.size_bytes - before, record_bytes(key, b"v" * 70_000, headers))
 
     def test_sealed_anew(self) -> None:
-        """With another producer id and sequence the records are the same, and the checksum is right."""
+        """A batch with another producer id and sequence keeps its records, and has a valid checksum."""
         made = batch([b"a", b"b"], codec=Codec.ZSTD)
         records = list(iter_records(memoryview(made.data)))
         made.seal(ProducerIdAndEpoch(8, 3), 0)
@@ -70,7 +70,7 @@ class BatchTests(SynchronousTestCase):
         self.assertEqual(list(iter_records(memoryview(made.data))), records)
 
     def test_halves(self) -> None:
-        """Two split have the records, sequences, bytes and deadline of the whole."""
+        """The two halves have the records, sequences, bytes and deadline of the whole."""
         made = batch([b"1", b"22", b"333"], sequence=0x7FFFFFFF, codec=Codec.GZIP)
         split = made.split()
         headers = [parse_header(half.data) for half in split]
@@ -85,7 +85,7 @@ class BatchTests(SynchronousTestCase):
         self.assertEqual({half.deadline_s for half in split}, {9.0})
 
     def test_entries_cut(self) -> None:
-        """Each entry is where its records are; one in both split is told."""
+        """Each entry follows its records; one in both halves is told of the split."""
         made = batch([b"%d" % i for i in range(6)])
         receipts = [Cuts(), Cuts(), Cuts()]
         made.entries = [receipts[0], 0, 2, 1, receipts[1], 2, 3, 2, receipts[2], 5, 1, 3]
@@ -97,7 +97,7 @@ class BatchTests(SynchronousTestCase):
     @settings(deadline=None, max_examples=50)
     @given(st.lists(st.binary(max_size=300), max_size=60), st.integers(RECORD_OVERHEAD_BYTES, 2000))
     def test_pieces(self, values: list[bytes], limit: int) -> None:
-        """Pieces are the values in order, none empty, and none too large but a single value."""
+        """Pieces are the values in order, none empty, and none too large except a single value."""
         cut = list(split_to_fit(values, limit))
         self.assertEqual([value for piece, _ in cut for value in piece], values)
         for piece, size in cut:

@@ -16,14 +16,14 @@ UNKNOWN = ErrorCode.UNKNOWN_PRODUCER_ID
 
 class OutboxTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A queue whose first batch is in the log, and four more that wait."""
+        """Make a queue whose first batch is in the log, with four more that wait."""
         self.queue = PartitionQueue("t", 0, ProducerIdAndEpoch(7, 0))
         self.put(1)
         self.queue.complete(self.queue.take())
         self.put(4)
 
     def put(self, count: int, deadline_s: float = 10.0) -> None:
-        """Let batches of two records wait."""
+        """Add *count* waiting batches of two records."""
         for _ in range(count):
             batch = ProducerBatch("t", 0, BatchBuilder(), deadline_s=deadline_s, records=2)
             assert batch.builder is not None
@@ -32,19 +32,19 @@ class OutboxTests(SynchronousTestCase):
             self.queue.waiting.append(batch)
 
     def take_all(self, limit: int = 5) -> list[ProducerBatch]:
-        """Take what may be sent."""
+        """Take all sendable batches."""
         taken = []
         while self.queue.sendable(limit):
             taken.append(self.queue.take())
         return taken
 
     def stamps(self, batches: list[ProducerBatch]) -> list[tuple[int, int]]:
-        """Epoch and first sequence of each."""
+        """Return epoch and first sequence of each batch."""
         headers = [parse_header(batch.data) for batch in batches]
         return [(header.producer_epoch, header.base_sequence) for header in headers]
 
     def test_first_alone(self) -> None:
-        """The first batch of a producer id goes alone: a broker without state takes any sequence."""
+        """The first batch of a producer id is sent alone: a broker without state takes any sequence."""
         self.queue = PartitionQueue("t", 0, ProducerIdAndEpoch(7, 0))
         self.put(2)
         self.assertEqual(len(self.take_all()), 1)
@@ -52,11 +52,11 @@ class OutboxTests(SynchronousTestCase):
         self.assertTrue(self.queue.sendable(5))
 
     def test_limit(self) -> None:
-        """No more than the limit are under way; sequences follow each other."""
+        """No more batches than the limit are in flight, and their sequences are consecutive."""
         self.assertEqual(self.stamps(self.take_all(3)), [(0, 2), (0, 4), (0, 6)])
 
     def test_no_identity(self) -> None:
-        """Nothing is sent before there is a producer id."""
+        """No batch is sent before there is a producer id."""
         self.queue = PartitionQueue("t", 0)
         self.put(1)
         self.assertFalse(self.queue.sendable(5))
@@ -64,7 +64,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertTrue(self.queue.sendable(5))
 
     def test_again_in_order(self) -> None:
-        """What failed waits for all answers, then is sent again in order, one by one, with its sequences."""
+        """Failed batches wait for all responses, then are sent again one by one with their sequences."""
         a, b, c = self.take_all(3)
         self.queue.requeue(a)
         self.assertFalse(self.queue.sendable(5))
@@ -78,7 +78,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps([a, b]), [(0, 2), (0, 4)])
 
     def test_answers_in_any_order(self) -> None:
-        """Nothing new is sent while a batch has failed, also if one before it is not answered yet."""
+        """No new batch is sent while one has failed, even if one before it is not answered yet."""
         a, b = self.take_all(2)
         self.queue.requeue(b)
         self.assertFalse(self.queue.sendable(5))
@@ -86,7 +86,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.take_all(), [b])
 
     def test_refused_leaves_gap(self) -> None:
-        """After a refused batch those behind it get the next epoch and begin at 0."""
+        """Batches after a refused one get the next epoch, and begin at sequence 0."""
         a, b, _ = self.take_all(3)
         self.queue.fail(a)
         self.assertTrue(self.queue.can_retry(b, OUT_OF_ORDER))
@@ -99,7 +99,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4)])
 
     def test_in_doubt(self) -> None:
-        """Behind a batch that may be in the log, sequences stay until the broker says that it is not."""
+        """Sequences after a batch that may be in the log stay until the broker says that it is not."""
         a, b = self.take_all(2)
         self.queue.requeue(a)
         self.queue.requeue(b)
@@ -111,7 +111,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps(self.take_all()), [(1, 0)])
 
     def test_doubt_resolved(self) -> None:
-        """If the broker takes the one behind, nothing was missing."""
+        """A batch that the broker accepts proves that the one before it is in the log."""
         a, b = self.take_all(2)
         self.queue.requeue(a)
         self.queue.requeue(b)
@@ -121,7 +121,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps(self.take_all()), [(0, 6), (0, 8)])
 
     def test_refused_in_doubt(self) -> None:
-        """A batch that is refused when sent again may be in the log: those behind keep their sequences."""
+        """A batch that is refused when sent again may be in the log: those after it keep their sequences."""
         a, b = self.take_all(2)
         self.queue.requeue(a)
         self.queue.requeue(b)
@@ -135,7 +135,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertFalse(self.queue.can_retry(a, ErrorCode.INVALID_RECORD))
 
     def test_forgotten(self) -> None:
-        """When the broker has forgotten the producer, all goes on in order with the next epoch."""
+        """All batches go on in order in the next epoch when the broker has forgotten the producer."""
         a, b, c = self.take_all(3)
         for batch in (a, b, c):
             self.assertTrue(self.queue.can_retry(batch, UNKNOWN))
@@ -147,7 +147,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps(self.take_all()), [(1, 2), (1, 4), (1, 6)])
 
     def test_forgotten_behind_a_failure(self) -> None:
-        """What is before it is sent again first, and finds the same out."""
+        """A failed batch is sent again before a later one that got UNKNOWN_PRODUCER_ID."""
         a, b = self.take_all(2)
         self.queue.requeue(a)
         self.assertTrue(self.queue.can_retry(b, UNKNOWN))
@@ -159,7 +159,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps([a, b]), [(1, 0), (1, 2)])
 
     def test_forgotten_for_good(self) -> None:
-        """A broker that does not take the first batch of an epoch either will never: that is final."""
+        """A broker that also rejects the first batch of a new epoch always will: the error is final."""
         (a,) = self.take_all(1)
         self.queue.can_retry(a, UNKNOWN)
         self.queue.requeue(a)
@@ -167,7 +167,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertFalse(self.queue.can_retry(a, UNKNOWN))
 
     def test_forgotten_too_late(self) -> None:
-        """Where a later batch is in the log, order cannot be kept: that is final, too."""
+        """UNKNOWN_PRODUCER_ID is final for a batch if a later one is in the log, as order would break."""
         a, b = self.take_all(2)
         self.queue.requeue(a)
         self.queue.complete(b)
@@ -175,7 +175,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertFalse(self.queue.can_retry(a, UNKNOWN))
 
     def test_expired_in_flight(self) -> None:
-        """What is under way when its time is up is reported once, and keeps its place until the answer."""
+        """A batch that expires in flight is reported once, and keeps its place until the response."""
         a, b = self.take_all(2)
         a.deadline_s = 5.0
         self.assertEqual(self.queue.expire(6.0), [a])
@@ -186,7 +186,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.take_all(), [b])
 
     def test_expired_waiting(self) -> None:
-        """What was never sent leaves no gap when its time is up."""
+        """A batch that expires before it was sent leaves no gap."""
         self.queue.waiting.clear()
         self.put(1, 5.0)
         self.put(1)
@@ -194,7 +194,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps(self.take_all()), [(0, 2)])
 
     def test_epochs_used_up(self) -> None:
-        """After the last epoch nothing is sent until there is a new producer id; then all is stamped anew."""
+        """No batch is sent after the last epoch until there is a new producer id; all are stamped again."""
         self.queue.waiting.clear()
         self.queue.set_producer_id(ProducerIdAndEpoch(7, LAST_EPOCH))
         self.put(3)
@@ -211,7 +211,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps([b]), [(0, 0)])
 
     def test_not_idempotent(self) -> None:
-        """Without a producer id there are no sequences, and a refusal changes nothing."""
+        """Batches have no sequences without a producer id, and a refusal changes nothing."""
         self.queue = PartitionQueue("t", 0, NOT_IDEMPOTENT)
         self.put(3)
         (a,) = self.take_all(1)
@@ -219,7 +219,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.stamps(self.take_all(2)), [(-1, -1), (-1, -1)])
 
     def test_cut(self) -> None:
-        """The split of a batch go in its place, after all answers, one by one."""
+        """The halves of a split batch take its place, after all responses, one by one."""
         a, b = self.take_all(2)
         split = self.queue.split(a)
         self.assertFalse(self.queue.sendable(5))
@@ -230,7 +230,7 @@ class OutboxTests(SynchronousTestCase):
         self.assertEqual(self.queue.max_bytes, len(split[0].data))
 
     def test_abandon(self) -> None:
-        """Everything is given up once."""
+        """Every batch is abandoned once."""
         a, *_ = self.take_all(2)
         a.deadline_s = 1.0
         self.queue.expire(2.0)

@@ -25,7 +25,7 @@ from kafkatx.wire.messages.produce import PartitionProduceResponse, ProduceRespo
 
 
 def batch(topic: str = "t", partition: int = 0, records: int = 1) -> ProducerBatch:
-    """A sealed batch."""
+    """Return a sealed batch."""
     made = ProducerBatch(topic, partition, BatchBuilder(), records=records, payload_bytes=3)
     assert made.builder is not None
     for _ in range(records):
@@ -36,7 +36,7 @@ def batch(topic: str = "t", partition: int = 0, records: int = 1) -> ProducerBat
 
 class RequestTests(SynchronousTestCase):
     def test_grouped(self) -> None:
-        """Batches go by topic, each with its partition, acks and time-out."""
+        """Batches are grouped by topic, each with its partition; the request has acks and time-out."""
         batches = [batch("a", 1), batch("b", 0), batch("a", 2)]
         request = produce_request(batches, 9, 1, 700)
         found = [(t.name, [(p.index, p.records) for p in t.partition_data]) for t in request.topic_data]
@@ -59,7 +59,7 @@ class RequestTests(SynchronousTestCase):
             self.assertEqual([(r.key, r.value) for r in iter_any(records)], [(b"k", b"v")])
 
     def test_identity(self) -> None:
-        """A producer id is taken from a reply; a code is an error."""
+        """The producer id is read from a response; an error code is raised."""
         self.assertEqual(
             read_producer_id(InitProducerIdResponse(producer_id=5, producer_epoch=2)),
             ProducerIdAndEpoch(5, 2),
@@ -69,36 +69,36 @@ class RequestTests(SynchronousTestCase):
 
 class AnswersTests(SynchronousTestCase):
     def response(self, *parts: tuple[str, int, int]) -> ProduceResponse:
-        """A response of (topic, partition, error code)."""
+        """Return a response of (topic, partition, error code)."""
         return ProduceResponse(
             [TopicProduceResponse(name, [PartitionProduceResponse(i, code, 4)]) for name, i, code in parts]
         )
 
     def test_each_its_own(self) -> None:
-        """Each batch gets the answer for its partition, in whatever order they come."""
+        """Each batch gets the result of its partition, in any order."""
         response = self.response(("b", 0, 0), ("a", 1, 3), ("a", 0, 7))
         found = partition_responses([batch("a", 0), batch("a", 1), batch("b", 0)], response)
         self.assertEqual([code_of(error_of(a)) if error_of(a) else 0 for a in found], [7, 3, 0])  # type: ignore[arg-type]
 
     def test_left_out(self) -> None:
-        """A batch that the broker says nothing of is in doubt."""
+        """A batch that the response leaves out is in doubt."""
         for response in (self.response(("t", 1, 0)), self.response(("u", 0, 0)), self.response()):
             self.assertIsInstance(error_of(partition_responses([batch()], response)[0]), ConnectionFailed)
 
     def test_duplicate(self) -> None:
-        """DUPLICATE_SEQUENCE_NUMBER says that the batch is in the log."""
+        """DUPLICATE_SEQUENCE_NUMBER means that the batch is in the log."""
         self.assertIsNone(error_of(partition_responses([batch()], self.response(("t", 0, 46)))[0]))
 
 
 class ErrorsTests(SynchronousTestCase):
     def test_cut(self) -> None:
-        """Only what is too large and has several records is cut."""
+        """Only a batch that is too large and has several records is split."""
         self.assertTrue(can_be_split(batch(records=2), ErrorCode.MESSAGE_TOO_LARGE))
         self.assertFalse(can_be_split(batch(records=1), ErrorCode.MESSAGE_TOO_LARGE))
         self.assertFalse(can_be_split(batch(records=2), ErrorCode.INVALID_RECORD))
 
     def test_moved(self) -> None:
-        """Metadata are asked for after a lost connection or another leader, not when replicas are missing."""
+        """Metadata is refreshed after a lost connection or a new leader, not if replicas are missing."""
         self.assertTrue(is_metadata_stale(ConnectionFailed("x")))
         self.assertTrue(is_metadata_stale(RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER)))
         self.assertFalse(is_metadata_stale(RequestError(ErrorCode.NOT_ENOUGH_REPLICAS)))
@@ -109,7 +109,7 @@ class ErrorsTests(SynchronousTestCase):
         self.assertEqual(code_of(KeyError("x")), ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def test_given_up(self) -> None:
-        """The error names topic, partition and why; the first error is its cause."""
+        """The error names topic, partition and reason, and the first error is its cause."""
         cause = RequestError(ErrorCode.MESSAGE_TOO_LARGE, "")
         error = produce_failure(batch("t", 4), cause)
         self.assertIn("t [4]: a message of 3 bytes is above the topic's max.message.bytes", str(error))
@@ -118,7 +118,7 @@ class ErrorsTests(SynchronousTestCase):
         self.assertEqual((error.code, str(error)), (ErrorCode.INVALID_RECORD, "t [0]: the third is bad"))
 
     def test_too_late(self) -> None:
-        """What was not delivered in time tells what went wrong last, or that it was never sent."""
+        """A delivery time-out names the last error, or says that the batch was never sent."""
         late = batch()
         self.assertIn(
             "within 5 s (delivery.timeout.ms); it was never sent", str(delivery_timed_out(late, 5.0))

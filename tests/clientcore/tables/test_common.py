@@ -32,7 +32,7 @@ DIFFERENT = {"bootstrap.servers", "client.id", "send.buffer.bytes", "receive.buf
 
 class CommonTests(SynchronousTestCase):
     def rows(self) -> dict[str, Any]:
-        """The rows by name."""
+        """Return the rows by name."""
         return {row.name: row for section in common.SECTIONS for row in section.settings}
 
     def test_java_defaults(self) -> None:

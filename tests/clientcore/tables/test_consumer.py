@@ -13,7 +13,7 @@ from kafkatx.errors import SettingError
 
 class ConsumerTests(SynchronousTestCase):
     def load(self, **values: Any) -> ClientSettings:
-        """A consumer's settings."""
+        """Return a consumer's settings."""
         return ClientSettings.load("consumer", values)
 
     def test_java_defaults(self) -> None:

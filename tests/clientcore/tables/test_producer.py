@@ -13,7 +13,7 @@ from kafkatx.errors import SettingError
 
 class ProducerTests(SynchronousTestCase):
     def load(self, **values: Any) -> ClientSettings:
-        """A producer's settings."""
+        """Return a producer's settings."""
         return ClientSettings.load("producer", values)
 
     def test_java_defaults(self) -> None:

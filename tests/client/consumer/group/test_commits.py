@@ -1,4 +1,4 @@
-"""Committing and reading back, with a coordinator in memory."""
+"""Committing and reading offsets, with a coordinator in memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ U0 = TopicPartition("u", 0)
 
 class CommitsTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two brokers, the first coordinates; commits from outside of the group."""
+        """Make two brokers, the first a coordinator, and commits from outside of the group."""
         self.network = Network(FakeCluster({"t": [Log(), Log()], "u": [Log(leader=2)]}, brokers=2).answer)
         self.coordinator = Coordinator(self.network)
         self.cluster = self.network.started("consumer", group_id="g", default_api_timeout_ms=2000)
@@ -57,19 +57,19 @@ class CommitsTests(SynchronousTestCase):
         )
 
     def test_nothing(self) -> None:
-        """Nothing to do is done without asking."""
+        """No request is sent if there is nothing to do."""
         self.result(self.commits.commit({}))
         self.assertEqual(self.result(self.commits.fetch([])), {})
         self.assertEqual(self.network.sent(FindCoordinatorRequest), [])
 
     def test_own_connection(self) -> None:
-        """The coordinator is asked over a connection of its own: nothing waits behind a JoinGroup."""
+        """The coordinator has a connection of its own: nothing waits behind a JoinGroup."""
         before = len(self.network.live(1))
         self.result(self.commits.commit({T0: OffsetAndMetadata(5)}))
         self.assertEqual(len(self.network.live(1)), before + 1)
 
     def test_passing(self) -> None:
-        """Errors that pass are tried again; after some of them the coordinator is looked for."""
+        """Retriable errors are retried; after some of them the coordinator is looked up."""
         self.coordinator.commit_errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
         self.result(self.commits.commit({T0: OffsetAndMetadata(5)}))
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 1)
@@ -96,7 +96,7 @@ class CommitsTests(SynchronousTestCase):
         self.failureResultOf(self.failing({T0: OffsetAndMetadata(5)}), ConnectionFailed)
 
     def failing(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> Deferred[Any]:
-        """A commit, after more than the time of a call."""
+        """Begin a commit, and advance the time beyond that of a call."""
         commit = Deferred.fromCoroutine(self.commits.commit(offsets))
         self.network.pump()
         for _ in range(100):
@@ -141,7 +141,7 @@ class CommitsTests(SynchronousTestCase):
         self.assertEqual(self.refused, [])
 
     def test_in_order(self) -> None:
-        """A commit that is tried again does not undo a later one: that one waits."""
+        """A commit that is retried does not undo a later one, which waits."""
         self.coordinator.commit_errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2
         commits = [Deferred.fromCoroutine(self.commits.commit({T0: OffsetAndMetadata(n)})) for n in (5, 6)]
         for _ in range(20):
@@ -153,7 +153,7 @@ class CommitsTests(SynchronousTestCase):
         self.assertEqual(sent, [5, 5, 5, 6])
 
     def test_cancelled(self) -> None:
-        """A commit that is cancelled lets the next one go."""
+        """A cancelled commit does not block the next one."""
         self.coordinator.commit_errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
         first = Deferred.fromCoroutine(self.commits.commit({T0: OffsetAndMetadata(5)}))
         self.network.pump()

@@ -1,4 +1,4 @@
-"""The shim of a member: timers, requests and the application's callbacks, with a coordinator in memory."""
+"""The membership's timers, requests and callbacks, with a coordinator in memory."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SETTINGS = {"group_id": "g", "session_timeout_ms": 3000, "heartbeat_interval_ms"
 
 
 class Application:
-    """A membership, and what its application hears.
+    """A membership, and the changes that its application is told.
 
     :ivar heard: the changes, in order.
-    :ivar busy: the application is not done with the last change until this is fired; None: it is at once.
+    :ivar busy: the Deferred that each change waits for; None: a change ends at once.
     """
 
     def __init__(self, network: Network, **settings: Any) -> None:
@@ -51,7 +51,7 @@ class Application:
         self.membership.start()
 
     def hear(self, kind: str, partitions: set[TopicPartition]) -> Awaitable[None]:
-        """A change."""
+        """Record a change."""
         self.heard.append((kind, {f"{topic}{number}" for topic, number in partitions}))
         if self.fails:
             raise LookupError("a bug of the application")
@@ -59,24 +59,24 @@ class Application:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of changes."""
+        """Return the kinds of changes."""
         return [kind for kind, _ in self.heard]
 
     @property
     def names(self) -> list[str]:
-        """Its partitions."""
+        """Return the assigned partitions."""
         return sorted(f"{topic}{number}" for topic, number in self.membership.assignment)
 
 
 class MembershipCase(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two brokers, the first coordinates; a topic with four partitions."""
+        """Make two brokers, the first a coordinator, and a topic with four partitions."""
         self.topics = {"t": [Log() for _ in range(4)]}
         self.network = Network(FakeCluster(self.topics, brokers=2, auto_create=False).answer)
         self.coordinator = Coordinator(self.network)
 
     def join(self, *topics: str, **settings: Any) -> Application:
-        """A member that has subscribed, and has its assignment."""
+        """Return a member that has subscribed, and has its assignment."""
         application = Application(self.network, **settings)
         application.membership.subscribe(topics or ("t",))
         self.network.run(1)
@@ -90,7 +90,7 @@ class MembershipCase(SynchronousTestCase):
 
 class MembershipTests(MembershipCase):
     def test_joins(self) -> None:
-        """One who subscribes gets all partitions; who comes next gets a part of them."""
+        """The first member gets all partitions, and the next one a part of them."""
         first = self.join()
         self.assertEqual(
             (first.heard, first.names), ([("assigned", {"t0", "t1", "t2", "t3"})], ["t0", "t1", "t2", "t3"])
@@ -146,7 +146,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual((first.names, second.names), (["t0", "t1"], ["t2", "t3"]))
 
     def test_bug_of_application(self) -> None:
-        """An application that fails in a callback is told of in the log, and the membership goes on."""
+        """An error of the application's callback is logged, and the membership goes on."""
         first = self.join()
         first.fails = True
         second = self.join()
@@ -154,7 +154,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(len(self.flushLoggedErrors(LookupError)), 2)
 
     def test_coordinator_dies(self) -> None:
-        """After the coordinator dies and comes back the members go on as they were."""
+        """Members keep their assignments after the coordinator dies and comes back."""
         first = self.join()
         self.network.kill(1)
         self.network.run(1)
@@ -184,7 +184,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(first.kinds, ["assigned", "lost", "assigned"])
 
     def test_max_poll_interval(self) -> None:
-        """An application that asks for nothing for too long is out, until it asks."""
+        """An application that does not poll for too long loses its membership until it polls."""
         first = self.join(max_poll_interval_ms=5000)
         first.membership.poll()
         self.network.run(4.5)
@@ -197,14 +197,14 @@ class MembershipTests(MembershipCase):
         self.assertEqual(first.kinds, ["assigned", "lost", "assigned"])
 
     def test_waiting(self) -> None:
-        """One that waits for records may wait for ever."""
+        """An application may wait for records without a limit."""
         first = self.join(max_poll_interval_ms=5000)
         first.membership.poll(waiting=True)
         self.network.run(20)
         self.assertEqual(first.kinds, ["assigned"])
 
     def test_static_needs_version(self) -> None:
-        """A broker that knows no static members is not joined as if it did."""
+        """A static member does not join at a broker without static members."""
         self.network.newest[JoinGroupRequest] = 4
         first = self.join(group_instance_id="one")
         (error,) = first.errors
@@ -215,7 +215,7 @@ class MembershipTests(MembershipCase):
         self.leave(first)
 
     def test_old_broker(self) -> None:
-        """The first versions of the group's requests do."""
+        """The first versions of the group's requests are supported."""
         for kind in (JoinGroupRequest, HeartbeatRequest, LeaveGroupRequest):
             self.network.newest[kind] = 0
         first, second = self.join(), self.join()
@@ -225,7 +225,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(second.names, ["t0", "t1", "t2", "t3"])
 
     def test_leave_takes_too_long(self) -> None:
-        """One whose coordinator says nothing ends without a word."""
+        """A member whose coordinator does not answer leaves without an answer."""
         first = self.join()
         self.network.mute.add(1)
         leave = Deferred.fromCoroutine(first.membership.leave(timeout_s=2))
@@ -251,7 +251,7 @@ class MembershipTests(MembershipCase):
         self.assertNotIn(request.members[0].member_id, self.coordinator.group.members)
 
     def test_leave_while_nobody_answers(self) -> None:
-        """Leaving takes no more than a second though the coordinator does not answer either."""
+        """Leaving takes no more than a second even if the coordinator does not answer."""
         self.join(session_timeout_ms=60_000).membership.close()
         second = Application(self.network)
         second.membership.subscribe(["t"])
@@ -265,7 +265,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_close(self) -> None:
-        """Closing at once cancels whatever waits: nothing is called any more."""
+        """A close at once cancels all waiting calls, and no callback is called any more."""
         first = self.join()
         cancelled: list[Deferred[None]] = []
         first.busy = Deferred(cancelled.append)
@@ -290,7 +290,7 @@ class MembershipTests(MembershipCase):
         self.assertEqual(len(first.names), 4)
 
     def test_settings(self) -> None:
-        """Without a group, or with heartbeats too far apart, there is no membership."""
+        """A membership needs a group, and heartbeats that are not too far apart."""
         for wrong, words in (
             ({"group_id": None}, "group.id is not set"),
             ({"heartbeat_interval_ms": 3000}, "heartbeat.interval.ms=3000"),
@@ -304,7 +304,7 @@ class MembershipTests(MembershipCase):
             self.assertIn(words, str(error))
 
     def test_subscribe_to_what(self) -> None:
-        """Topics or a pattern; not both, and not nothing."""
+        """A subscription has topics or a pattern, not both and not neither."""
         membership = Application(self.network).membership
         self.assertRaises(ValueError, membership.subscribe)
         self.assertRaises(ValueError, membership.subscribe, [])
@@ -328,7 +328,7 @@ class TopicsTests(MembershipCase):
         self.assertIn("t4", first.names)
 
     def test_comes_to_be(self) -> None:
-        """A topic that is not there yet is joined for when it is."""
+        """A topic that does not exist yet is joined for when it does."""
         first = self.join("t", "u")
         self.assertEqual(len(first.names), 4)
         self.topics["u"] = [Log()]
@@ -379,7 +379,7 @@ class TopicsTests(MembershipCase):
 
 class OffsetsTests(MembershipCase):
     def test_commits(self) -> None:
-        """A member commits as such, and what it has committed is there for the next."""
+        """A member commits with its ids, and the next member finds its offsets."""
         first = self.join()
         at = TopicPartition("t", 0)
         commit = Deferred.fromCoroutine(first.membership.commit({at: OffsetAndMetadata(7)}))

@@ -15,13 +15,13 @@ from tests.clientcore.consumer.partitions import T0, T1, T2
 
 class RebalanceCallbacksTests(RebalanceTestCase):
     def on_partitions_assigned(self, partitions: set[TopicPartition]) -> Any:
-        """Note it, and what can be had of them."""
+        """Record it, and the records that are available."""
         held = {state.suspended for state in self.subscriptions if state.topic_partition in partitions}
         self.told.append(("assigned", partitions, held))
         return self.answer
 
     def on_partitions_revoked(self, partitions: set[TopicPartition]) -> Any:
-        """Note it."""
+        """Record it."""
         self.told.append(("revoked", partitions))
         return self.answer
 
@@ -39,7 +39,7 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         self.assertFalse(self.subscriptions[new].suspended)
 
     def test_assigned_nothing(self) -> None:
-        """The listener hears of every rebalance, also of one that brings nothing."""
+        """The listener is called in every rebalance, even without new partitions."""
         self.successResultOf(self.run_(self.callbacks.assigned(set())))
         self.assertEqual(self.told[0], ("assigned", set(), set()))
 
@@ -50,21 +50,21 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         revoking = self.run_(self.callbacks.revoked({T0, T1}))
         self.assertNoResult(revoking)
         self.assertEqual((self.committed, self.told), ([], []))
-        self.assertEqual(self.take(), {})  # the application asks for more; of T0 there is nothing more
+        self.assertEqual(self.take(), {})  # the application asks for more; T0 has nothing more
         self.successResultOf(revoking)
         self.assertEqual(self.committed, [{T0: 2, T1: 0}])
         self.assertEqual(self.told, [("revoked", {T0, T1}), "changed"])
         self.assertEqual(self.subscriptions.assigned_partitions, {T2})
 
     def test_revoked_while_nothing_is_in_hand(self) -> None:
-        """Partitions that the application has nothing of go at once; those that stay are not waited for."""
+        """Partitions without records in the application are revoked at once."""
         self.fill(T2, 3)
         self.take(2)
         self.successResultOf(self.run_(self.callbacks.revoked({T0})))
         self.assertEqual(self.subscriptions.assigned_partitions, {T1, T2})
 
     def test_revoked_while_it_waits(self) -> None:
-        """An application that waits for records is done with those before."""
+        """A waiting application has finished its earlier records."""
         self.fill(T0, 1)
         self.take()
         waiting = self.run_(self.poller.poll(1, None))
@@ -74,7 +74,7 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         self.failureResultOf(waiting)
 
     def test_commit_fails(self) -> None:
-        """Partitions go, though what was done of them cannot be committed."""
+        """Partitions are revoked even if their offsets cannot be committed."""
         self.refuse = ConnectionFailed("nobody")
         self.successResultOf(self.run_(self.callbacks.revoked({T0})))
         self.assertEqual(self.subscriptions.assigned_partitions, {T1, T2})
@@ -89,7 +89,7 @@ class RebalanceCallbacksTests(RebalanceTestCase):
         self.assertEqual(self.committed, [{T0: 0}] * 2)
 
     def test_lost(self) -> None:
-        """Lost partitions are gone at once, nothing is committed; by default they are revoked."""
+        """Lost partitions are removed at once without a commit; by default the listener sees them revoked."""
         self.fill(T0, 3)
         delivery = self.give()
         self.out(delivery)

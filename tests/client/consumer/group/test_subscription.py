@@ -14,7 +14,7 @@ from tests.client.fakes import Network
 
 class SubscriptionTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A broker with topics of one and two partitions, and a started cluster."""
+        """Make a broker with topics of one and two partitions, and a started cluster."""
         self.topics = {"t": [Log()], "team": [Log(), Log()], "__consumer_offsets": [Log()]}
         self.network = Network(FakeCluster(self.topics, auto_create=False).answer)
         self.cluster = self.network.started("consumer")
@@ -22,11 +22,11 @@ class SubscriptionTests(SynchronousTestCase):
         self.subscription = self.make()
 
     def make(self, internal: bool = False) -> Subscription:
-        """A subscription without topics."""
+        """Return a subscription without topics."""
         return Subscription(self.cluster, internal=internal, refresh_s=60)
 
     def requested(self) -> Any:
-        """The topics of a metadata refresh; None: all topics."""
+        """Return the topics of a metadata refresh; None means all topics."""
         self.cluster.stale()
         self.network.run(1)
         topics = self.network.sent(MetadataRequest)[-1].topics

@@ -1,4 +1,4 @@
-"""Questions to assignors and their answers as lines of text, for an oracle in another language.
+"""Assignors' inputs and outputs as lines of text, for an oracle in another language.
 
 A question is ``ASSIGNOR|TOPICS|MEMBER|MEMBER...`` with ``t:3+u:2`` for topics and their counts, and for a
 member ``ID;INSTANCE;TOPICS;GENERATION;PARTITIONS``: topics with ``+`` between, the generation of its last
@@ -30,7 +30,7 @@ ROUNDS = 4
 
 
 def question(name: str, topics: Mapping[str, int], members: Iterable[Member]) -> str:
-    """A question."""
+    """Return a question."""
     fields = [name, "+".join(f"{topic}:{count}" for topic, count in topics.items())]
     for m in members:
         wanted = "+".join(sorted(m.topics))
@@ -39,18 +39,18 @@ def question(name: str, topics: Mapping[str, int], members: Iterable[Member]) ->
 
 
 def shown(partitions: Iterable[TopicPartition]) -> str:
-    """Partitions as in a line."""
+    """Return partitions as in a line."""
     return "+".join(f"{topic}:{number}" for topic, number in partitions)
 
 
 def partitions(text: str) -> list[TopicPartition]:
-    """Partitions from a line."""
+    """Return partitions from a line."""
     parts = [one.split(":") for one in text.split("+") if one]
     return [TopicPartition(topic, int(number)) for topic, number in parts]
 
 
 def read(line: str) -> tuple[str, dict[str, int], dict[str, Member]]:
-    """A question: the assignor's name, the topics, the members."""
+    """Return the assignor's name, the topics and the members of a question."""
     name, topics, *fields = line.split("|")
     counts = {at.topic: at.partition for at in partitions(topics)}
     members = {}
@@ -67,7 +67,7 @@ def read(line: str) -> tuple[str, dict[str, int], dict[str, Member]]:
 
 
 def ours(line: str) -> str:
-    """Our answer to a question."""
+    """Return our answer to a question."""
     name, counts, members = read(line)
     assignor = ASSIGNORS[name]
     data = {
@@ -84,13 +84,13 @@ def ours(line: str) -> str:
 
 
 def ordered(line: str) -> str:
-    """An answer with the partitions of each member in order."""
+    """Return an answer with the partitions of each member in order."""
     fields = [field.split(";") for field in line.split("|")]
     return "|".join(f"{name};{shown(sorted(partitions(mine)))};{data}" for name, mine, data in fields)
 
 
 class Story:
-    """Rebalances of a group, each following from the answer to the one before.
+    """Rebalances of a group, each of which follows from the answer to the one before.
 
     Members come, leave, change their minds or were away; topics grow.
     """
@@ -114,7 +114,7 @@ class Story:
         )
 
     def questions(self) -> Iterator[str]:
-        """Questions; tell :meth:`answered` before asking for the next."""
+        """Yield questions; call :meth:`answered` before taking the next."""
         for _ in range(ROUNDS):
             yield question(self._assignor.name, self._topics, self._members.values())
             self._change()
@@ -122,7 +122,7 @@ class Story:
                 return
 
     def answered(self, line: str) -> None:
-        """An answer came: the members have what it says."""
+        """Apply an answer to the members."""
         self._given = {name: partitions(mine) for name, mine, _ in (f.split(";") for f in line.split("|"))}
 
     def _change(self) -> None:
@@ -134,7 +134,7 @@ class Story:
                 had = member.owned if away else tuple(self._given[name])
                 generation = member.generation if away else self._generation
                 wanted = member.topics if self._same or draw.random() < 0.8 else self._wanted()
-                # Apache Kafka may give a partition back to one who does not subscribe to it any more
+                # Apache Kafka may give a partition back to a member that has unsubscribed
                 had = tuple(at for at in had if at.topic in wanted) if away else had
                 after[name] = member._replace(owned=had, generation=generation, topics=wanted)
         for name in draw.sample(IDS, draw.randint(0, 2)):

@@ -1,4 +1,4 @@
-"""Members for tests of assignors, and what any assignment must be."""
+"""Members for tests of assignors, and checks of assignments."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ IDS = "abcdefgh"
 
 
 def members(**topics: Collection[str]) -> dict[str, Member]:
-    """New members by id, with what they subscribe to."""
+    """Return new members by id, with their subscriptions."""
     return {member_id: Member(member_id, frozenset(wanted)) for member_id, wanted in topics.items()}
 
 
 def numbers(given: Assignments) -> dict[str, list[str]]:
-    """An assignment in short: ``{"a": ["t0", "t1"]}``."""
+    """Return an assignment in short form: ``{"a": ["t0", "t1"]}``."""
     return {
         member_id: [f"{at.topic}{at.partition}" for at in sorted(mine)] for member_id, mine in given.items()
     }
@@ -29,7 +29,7 @@ def numbers(given: Assignments) -> dict[str, list[str]]:
 def after(
     assignor: Assignor, known: Mapping[str, Member], given: Assignments, generation: int
 ) -> dict[str, Member]:
-    """The members as they come to the next rebalance, with what they have been given in this one."""
+    """Return the members in the next rebalance, with their partitions of this one."""
     return {
         member_id: member._replace(
             owned=tuple(given[member_id]),
@@ -69,12 +69,12 @@ def even(known: Mapping[str, Member], given: Assignments) -> bool:
 
 
 def kept(known: Mapping[str, Member], given: Assignments) -> int:
-    """Return how many partitions stayed where they were."""
+    """Return the number of partitions that stayed with their owners."""
     return sum(len(set(member.owned) & set(given[member_id])) for member_id, member in known.items())
 
 
 def groups(same: bool) -> st.SearchStrategy[dict[str, Member]]:
-    """Members, some of them static, with the same subscriptions or with different ones."""
+    """Generate members, some of them static, with the same subscriptions or with different ones."""
     one = st.frozensets(st.sampled_from(TOPICS), min_size=1)
 
     def of(topics: frozenset[str]) -> st.SearchStrategy[dict[str, Member]]:

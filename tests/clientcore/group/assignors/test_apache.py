@@ -1,4 +1,4 @@
-"""Assignments are Apache Kafka's, partition by partition."""
+"""Assignments equal Apache Kafka's, partition by partition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWERS = os.path.join(os.path.dirname(__file__), "apache.txt")
 
 
 def told() -> Iterator[tuple[str, str]]:
-    """Questions with Apache Kafka's answers."""
+    """Yield questions with Apache Kafka's answers."""
     with open(ANSWERS, encoding="ascii") as file:
         lines = [line.rstrip("\n") for line in file if not line.startswith("#")]
     for question, answer in zip(lines[::2], lines[1::2], strict=True):
@@ -22,28 +22,28 @@ def told() -> Iterator[tuple[str, str]]:
 
 class ApacheTests(SynchronousTestCase):
     def check(self, name: str) -> None:
-        """Ask an assignor all that Apache Kafka's was asked."""
+        """Compare the answers of an assignor with Apache Kafka's."""
         asked = [(question, answer) for question, answer in told() if question.startswith(f"{name}|")]
         self.assertGreater(len(asked), 10)
         for question, answer in asked:
             self.assertEqual(ours(question), answer, question)
 
     def test_range(self) -> None:
-        """The assignor range."""
+        """Range assignments equal Apache Kafka's."""
         self.check("range")
 
     def test_roundrobin(self) -> None:
-        """The assignor roundrobin."""
+        """Round-robin assignments equal Apache Kafka's."""
         self.check("roundrobin")
 
     def test_sticky(self) -> None:
-        """The assignor sticky, and the user data of its members."""
+        """Sticky assignments and the members' user data equal Apache Kafka's."""
         self.check("sticky")
 
     def test_cooperative_sticky(self) -> None:
-        """The assignor cooperative-sticky, and the user data of its members."""
+        """Cooperative sticky assignments and the members' user data equal Apache Kafka's."""
         self.check("cooperative-sticky")
 
     def test_all(self) -> None:
-        """All of them are asked about."""
+        """The file has questions for all assignors."""
         self.assertEqual({question.split("|")[0] for question, _ in told()}, set(ASSIGNORS))

@@ -13,7 +13,7 @@ T = [TopicPartition("t", number) for number in range(8)]
 
 
 def assignment(count: int, **claims: tuple[list[TopicPartition], int]) -> ConstrainedAssignment:
-    """An assignment of one topic to members with these claims."""
+    """Return an assignment of one topic to members with these claims."""
     partitions = {"t": count}
     known = {member: Claim(tuple(held), generation) for member, (held, generation) in claims.items()}
     return ConstrainedAssignment(resolve_claims(known, partitions), partitions)
@@ -50,6 +50,6 @@ class ConstrainedAssignmentTests(SynchronousTestCase):
         self.assertEqual(list(known.transferring), [T[0]])
 
     def test_fewer_partitions_than_members(self) -> None:
-        """With fewer partitions than members some get none."""
+        """Some members get no partitions if there are fewer partitions than members."""
         given = assignment(1, a=([], -1), b=([], -1)).assign()
         self.assertEqual(numbers(given), {"a": ["t0"], "b": []})

@@ -1,4 +1,4 @@
-"""The contract of assignors, for the built-in ones; and what it is to find."""
+"""The contract of assignors for the built-in ones, and an assignor that breaks it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RangeTests(AssignorContract, SynchronousTestCase):
     """``range``."""
 
     def make_assignor(self) -> Any:
-        """The one that there is."""
+        """Return the built-in assignor."""
         return RANGE
 
 
@@ -24,7 +24,7 @@ class RoundRobinTests(AssignorContract, SynchronousTestCase):
     """``roundrobin``."""
 
     def make_assignor(self) -> Any:
-        """The one that there is."""
+        """Return the built-in assignor."""
         return ROUND_ROBIN
 
 
@@ -32,7 +32,7 @@ class StickyTests(AssignorContract, SynchronousTestCase):
     """``sticky``."""
 
     def make_assignor(self) -> Any:
-        """The one that there is."""
+        """Return the built-in assignor."""
         return STICKY
 
 
@@ -40,18 +40,18 @@ class CooperativeStickyTests(AssignorContract, SynchronousTestCase):
     """``cooperative-sticky``."""
 
     def make_assignor(self) -> Any:
-        """The one that there is."""
+        """Return the built-in assignor."""
         return COOPERATIVE_STICKY
 
 
 class HastyTests(AssignorContract, SynchronousTestCase):
-    """One that hands partitions over in one step fails the contract."""
+    """An assignor that moves owned partitions in one step fails the contract."""
 
     def make_assignor(self) -> Any:
-        """Ranges, said to be cooperative."""
+        """Return the range assignor, declared as cooperative."""
         return Assignor("hasty", ranges, cooperative=True)
 
     def test_comes_and_goes(self) -> None:
-        """A partition that a member still owns goes to another one."""
+        """The contract's test finds an owned partition that goes to another member."""
         error = self.assertRaises(KafkaTXError, super().test_comes_and_goes)
         self.assertIn("still owns it", str(error))

@@ -26,7 +26,7 @@ def assign(
 
 
 def partitions_of(topic: str, *numbers_: int) -> list[TopicPartition]:
-    """Partitions of a topic."""
+    """Return partitions of a topic."""
     return [TopicPartition(topic, number) for number in numbers_]
 
 
@@ -37,7 +37,7 @@ class GeneralAssignmentTests(SynchronousTestCase):
         self.assertEqual(numbers(given), {"a": ["t0", "t1"], "b": ["u0", "u1"]})
 
     def test_subscribers_only(self) -> None:
-        """A topic without subscribers is not assigned, and no partition goes to another than a subscriber."""
+        """A topic without subscribers is not assigned, and partitions go to subscribers only."""
         given = assign(members(a="t", b="u"), {"t": 3, "u": 1, "v": 2})
         self.assertEqual(numbers(given), {"a": ["t0", "t1", "t2"], "b": ["u0"]})
 

@@ -1,7 +1,7 @@
-"""kafka-python's and aiokafka's assignors come to the same where they do as Apache Kafka does.
+"""Assignments of kafka-python and aiokafka equal ours where they equal Apache Kafka's.
 
-They lack the exact quotas of equal subscriptions, so their sticky assignments are compared by what they are
-for: how even they are, and how much stays where it was.
+They lack the exact quotas of equal subscriptions, so their sticky assignments are compared by evenness and
+by the number of partitions that keep their owners.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OTHERS: dict[str, tuple[Any, Any]] = {
     "sticky": (StickyPartitionAssignor, AioSticky),
 }
 GROUPS = st.booleans().flatmap(groups)
-logging.getLogger("kafka").setLevel(logging.ERROR)  # it warns of each topic that is not there
+logging.getLogger("kafka").setLevel(logging.ERROR)  # it warns of each missing topic
 PLAIN = st.sampled_from((RANGE, ROUND_ROBIN))
 
 
@@ -42,16 +42,16 @@ class Topics:
         self._topics = topics
 
     def topics(self) -> set[str]:
-        """The existing topics."""
+        """Return the existing topics."""
         return set(self._topics)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
-        """The partitions of one, None if there is none."""
+        """Return the partitions of a topic, or None if it does not exist."""
         return set(range(self._topics[topic])) if topic in self._topics else None
 
 
 def kafka_python(assignor: Assignor, known: dict[str, Member], topics: dict[str, int]) -> Assignments:
-    """kafka-python's assignment."""
+    """Return kafka-python's assignment."""
     members = [
         SimpleNamespace(
             member_id=m.member_id,
@@ -70,7 +70,7 @@ def kafka_python(assignor: Assignor, known: dict[str, Member], topics: dict[str,
 
 
 def aiokafka(assignor: Assignor, known: dict[str, Member], topics: dict[str, int]) -> Assignments:
-    """aiokafka's assignment; it knows no static members."""
+    """Return aiokafka's assignment, which has no static members."""
     members = {
         m.member_id: SimpleNamespace(
             subscription=sorted(m.topics), topics=sorted(m.topics), user_data=m.user_data
@@ -86,7 +86,7 @@ def _partitions(topics: Any) -> list[TopicPartition]:
 
 
 def inordered(given: Assignments) -> Assignments:
-    """With the partitions of each member in order."""
+    """Return the assignment with the partitions of each member in order."""
     return {name: sorted(mine) for name, mine in given.items()}
 
 
@@ -94,7 +94,7 @@ class OracleTests(SynchronousTestCase):
     @settings(max_examples=50, deadline=None)
     @given(PLAIN, GROUPS, counts())
     def test_kafka_python(self, assignor: Assignor, known: dict[str, Member], topics: dict[str, int]) -> None:
-        """Ranges and round robin are kafka-python's, with static members.
+        """Range and round-robin assignments equal kafka-python's, with static members.
 
         Its round robin fails if it has to skip a member.
         """
@@ -104,7 +104,7 @@ class OracleTests(SynchronousTestCase):
     @settings(max_examples=50, deadline=None)
     @given(PLAIN, GROUPS, counts())
     def test_aiokafka(self, assignor: Assignor, known: dict[str, Member], topics: dict[str, int]) -> None:
-        """Ranges and round robin are aiokafka's, without static members."""
+        """Range and round-robin assignments equal aiokafka's, without static members."""
         known = {name: member._replace(instance_id=None) for name, member in known.items()}
         self.assertEqual(inordered(assignor.assign(known, topics)), aiokafka(assignor, known, topics))
 
@@ -113,7 +113,7 @@ class OracleTests(SynchronousTestCase):
     def test_sticky(
         self, before: dict[str, Member], topics: dict[str, int], others: dict[str, Member]
     ) -> None:
-        """They read our user data; with equal subscriptions ours keeps no less than theirs, and is even."""
+        """Sticky assignments of equal subscriptions are even, and keep no fewer partitions than the others'."""
         had = after(STICKY, before, STICKY.assign(before, topics), 1)
         known = {n: had[n]._replace(topics=m.topics) if n in had else m for n, m in others.items()}
         mine = STICKY.assign(known, topics)

@@ -80,7 +80,7 @@ class AssignmentTests(SynchronousTestCase):
         others: dict[str, Member],
         recounted: dict[str, int],
     ) -> None:
-        """After members came, left or changed their minds it is valid at once, and soon even."""
+        """An assignment is valid at once, and soon even, after members come, leave or resubscribe."""
         had = after(assignor, before, assignor.assign(before, counted), 1)
         known = {n: had[n]._replace(topics=m.topics) if n in had else m for n, m in others.items()}
         first = assignor.assign(known, recounted)
@@ -124,7 +124,7 @@ class AssignmentTests(SynchronousTestCase):
         partitions: dict[str, int],
         draw: random.Random,
     ) -> None:
-        """The order in which members and topics come plays no part."""
+        """The order of members and topics does not matter."""
         known = after(assignor, known, assignor.assign(known, partitions), 1)
         names, topics = list(known), list(partitions)
         draw.shuffle(names)

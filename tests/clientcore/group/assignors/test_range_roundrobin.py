@@ -12,7 +12,7 @@ TWO_BY_THREE = {"t": 3, "u": 3}
 
 class RangeTests(SynchronousTestCase):
     def test_example(self) -> None:
-        """Each topic is cut by itself; the first members get what is over."""
+        """Each topic is divided by itself; the first members get the remainder."""
         given = RANGE.assign(members(a="tu", b="tu"), TWO_BY_THREE)
         self.assertEqual(numbers(given), {"a": ["t0", "t1", "u0", "u1"], "b": ["t2", "u2"]})
 
@@ -22,7 +22,7 @@ class RangeTests(SynchronousTestCase):
         self.assertEqual(numbers(given), {"a": ["t0"], "b": ["t1"], "c": []})
 
     def test_static(self) -> None:
-        """Static members come first, by their instance ids: who comes back gets the same again."""
+        """Static members come first, by instance ids, so that they get the same when they come back."""
         known = members(a="t", b="t", c="t")
         known["c"] = Member("c", frozenset("t"), "1")
         known["b"] = Member("b", frozenset("t"), "2")

@@ -1,4 +1,4 @@
-"""Sticky assignments, by examples, and what members tell of themselves."""
+"""Sticky assignments by examples, and the members' user data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T0, T1, T2, T3 = (TopicPartition("t", number) for number in range(4))
 
 class StickyTests(SynchronousTestCase):
     def test_newcomer(self) -> None:
-        """A newcomer gets its share; the others keep the rest of what they have."""
+        """A new member gets its share; the others keep the rest of their partitions."""
         known = members(a="t", b="t")
         known = after(STICKY, known, STICKY.assign(known, {"t": 6}), 1)
         given = STICKY.assign({**known, **members(c="t")}, {"t": 6})
@@ -27,7 +27,7 @@ class StickyTests(SynchronousTestCase):
         self.assertEqual(numbers(STICKY.assign(known, {"t": 4})), {"a": ["t0", "t3"], "b": ["t1", "t2"]})
 
     def test_old_user_data(self) -> None:
-        """User data of Kafka 2.0, without a generation, is read; what cannot be read counts for nothing."""
+        """User data of Kafka 2.0, without a generation, is read; unreadable user data is ignored."""
         known = members(a="t", b="t")
         known["b"] = known["b"]._replace(user_data=b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\0\0\0\0\1")
         self.assertEqual(numbers(STICKY.assign(known, {"t": 4})), {"a": ["t2", "t3"], "b": ["t0", "t1"]})
@@ -41,7 +41,7 @@ class StickyTests(SynchronousTestCase):
         self.assertEqual(numbers(STICKY.assign(known, {"t": 2})), {"a": ["t0"], "b": ["t1"]})
 
     def test_unsubscribed(self) -> None:
-        """A partition goes to subscribers only, be it that another had it by an older generation."""
+        """A partition goes to subscribers only, even if another member had it in an older generation."""
         known = members(a="u", b="t", c="t")
         known["a"] = known["a"]._replace(user_data=STICKY.user_data((T0, T1), 1) or b"")
         known["b"] = known["b"]._replace(user_data=STICKY.user_data((T0, T1, T2, T3), 2) or b"")
@@ -49,7 +49,7 @@ class StickyTests(SynchronousTestCase):
         self.assertEqual({name: len(mine) for name, mine in given.items()}, {"a": 1, "b": 2, "c": 2})
 
     def test_user_data(self) -> None:
-        """It is what Apache Kafka writes; nothing before the first assignment."""
+        """User data is as in Apache Kafka, and empty before the first assignment."""
         self.assertIsNone(STICKY.user_data(None, -1))
         self.assertEqual(STICKY.user_data((T1, T0), 5), b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\5")
         self.assertEqual(COOPERATIVE_STICKY.user_data(None, -1), b"\xff\xff\xff\xff")

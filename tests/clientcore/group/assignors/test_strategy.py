@@ -24,17 +24,17 @@ class Own:
     cooperative = True
 
     def assign(self, members: Any, partitions: Any) -> Any:
-        """Nothing for one."""
+        """Return an empty assignment of one member."""
         return {"m": []}
 
     def user_data(self, owned: Any, generation: int) -> bytes:
-        """The generation."""
+        """Return the generation."""
         return b"%d" % generation
 
 
 class NamedTests(SynchronousTestCase):
     def test_names(self) -> None:
-        """Kafka's names, in the order in which they are given."""
+        """Kafka's names are accepted, in the order in which they are given."""
         chosen = assignors_of(["sticky", "range", "roundrobin", "cooperative-sticky"])
         self.assertEqual(chosen, (STICKY, RANGE, ROUND_ROBIN, COOPERATIVE_STICKY))
 
@@ -46,13 +46,13 @@ class NamedTests(SynchronousTestCase):
         )
 
     def test_object(self) -> None:
-        """One may be an object, also alone."""
+        """An assignor object is accepted, also without a list."""
         own = Assignor("own", lambda members, partitions: {})
         self.assertEqual(assignors_of([own, "range"]), (own, RANGE))
         self.assertEqual(assignors_of(own), (own,))
 
     def test_shape(self) -> None:
-        """One that is not made of ours is, be it a class; what lacks a method is refused."""
+        """An object of another class is accepted, and a class too; one that lacks a method is refused."""
         for chosen in (Own(), Own, [Own]):
             (made,) = assignors_of(chosen)
             self.assertEqual((made.name, made.cooperative, made.user_data(None, 7)), ("own", True, b"7"))
@@ -61,13 +61,13 @@ class NamedTests(SynchronousTestCase):
         self.assertIn("no name and no cooperative and no assign and no user_data", str(error))
 
     def test_installed(self) -> None:
-        """Names are looked up where the caller says, but for those of Java's classes."""
+        """Names are looked up where the caller says, except for Java class names."""
         self.assertEqual(assignors_of(["x"], {"x": Own()}.__getitem__)[0].name, "own")
         java = ["org.apache.kafka.clients.consumer.RangeAssignor"]
         self.assertEqual(assignors_of(java, {"x": Own()}.__getitem__), (RANGE,))
 
     def test_wrong(self) -> None:
-        """An unknown name is an error that names the nearest; so are no name, and one twice."""
+        """An unknown name is an error that names the nearest; no name and a repeated name are errors."""
         error = self.assertRaises(SettingError, assignors_of, ["stiky"])
         self.assertIn("did you mean sticky?", str(error))
         self.assertRaises(SettingError, assignors_of, [])

@@ -21,23 +21,23 @@ def own(cooperative: bool = False) -> Assignor:
 
 
 def members(**owned: tuple[tuple[TopicPartition, ...], int]) -> dict[str, Member]:
-    """Members of topic t, with what they have and of which generation."""
+    """Return members of topic t, with their partitions and generations."""
     topics = frozenset(["t"])
     return {name: Member(name, topics, None, had, number) for name, (had, number) in owned.items()}
 
 
 class CheckTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two members that have nothing."""
+        """Make two members without partitions."""
         self.members = members(a=((), -1), b=((), -1))
 
     def refused(self, given: dict[str, Any], words: str) -> None:
-        """The assignment is refused, in these words."""
+        """Assert that the assignment is refused with these words."""
         error = self.assertRaises(KafkaTXError, validate_assignment, own(), self.members, COUNTS, given)
         self.assertEqual(str(error), f"the assignor own is wrong: it assigns {words}")
 
     def test_right(self) -> None:
-        """Each partition once, to subscribers; some may be left out, and members without any."""
+        """A valid assignment has each partition at most once, at subscribers."""
         for given in ({"a": [T0], "b": [T1]}, {"a": [T1, T0]}, {}, {"b": [("t", 1)]}):
             validate_assignment(own(), self.members, COUNTS, given)
 
@@ -51,7 +51,7 @@ class CheckTests(SynchronousTestCase):
         self.refused({"a": [("u", 0)]}, "u [0] to a, which does not subscribe to the topic")
 
     def test_not_there(self) -> None:
-        """Partitions and members that are not there are none."""
+        """Partitions and members that do not exist are refused."""
         self.refused({"a": [("t", 2)]}, "t [2] to a, but the topic has 2 partitions")
         self.refused({"a": [("t", -1)]}, "t [-1] to a, but the topic has 2 partitions")
         self.refused({"c": [T0]}, "t [0] to c, which is not a member")
@@ -77,6 +77,6 @@ class CheckTests(SynchronousTestCase):
         self.assertIn("b still owns it", str(error))
 
     def test_ours(self) -> None:
-        """Ours knows generations from user data, too, and is trusted there."""
+        """Built-in assignors are trusted, since they know generations from user data."""
         group = members(a=((T0,), 4), b=((), -1))
         validate_assignment(COOPERATIVE_STICKY, group, COUNTS, {"b": [T0]})

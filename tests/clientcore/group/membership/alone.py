@@ -1,4 +1,4 @@
-"""A member for tests of its machine, whose requests the test answers itself."""
+"""A member for tests of its state machine; the test answers its requests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Alone(Actor):
         self.hear(self.asked[-back].token, response)
 
     def refuse(self, error: Exception) -> None:
-        """The last request gets no answer."""
+        """Fail the last request."""
         self.do(self.machine.request_failed(self.asked[-1].token, error, self.world.now_ms))
 
     @property
     def last(self) -> Any:
-        """The last request."""
+        """Return the last request."""
         return self.asked[-1].request
 
     def join(self, generation: int = 1, leader: str = "other", protocol: str | None = "range") -> None:

@@ -1,4 +1,4 @@
-"""A group in memory for tests: our members beside each other, and the broker's own machine for the group."""
+"""A group in memory for tests: several of our members, and the broker's own group code."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ VERSIONS = {JoinGroupRequest: 9, SyncGroupRequest: 5, HeartbeatRequest: 4, Leave
 
 
 class World:
-    """The group, its members, the time, and what topics there are.
+    """The group, its members, the clock, and the topics.
 
-    :ivar topics: how many partitions each has; call :meth:`tell_topics` after a change.
-    :ivar owners: who has a partition, as applications see it; two at once are an error, unless the first
-        cannot know yet that it is out of the group.
+    :ivar topics: partition counts by topic; call :meth:`tell_topics` after a change.
+    :ivar owners: the owner of each partition, as applications see it; two at once are an error, unless the
+        first cannot know yet that it is out of the group.
     """
 
     def __init__(self, topics: Mapping[str, int], delay_ms: int = 0) -> None:
@@ -67,7 +67,7 @@ class World:
         return f"{prefix}-{self._ids}"
 
     def member(self, *topics: str, **settings: Any) -> Actor:
-        """A new member, which subscribes to topics if some are named."""
+        """Return a new member, which subscribes to topics if some are named."""
         actor = Actor(self, **settings)
         self.members.append(actor)
         if topics:
@@ -95,7 +95,7 @@ class World:
         self.perform(actions)
 
     def perform(self, actions: list[Any]) -> None:
-        """Do what the group wants; who waited hears it after all is done."""
+        """Perform the group's actions; waiting members get their answers after all are done."""
         answers = []
         for action in actions:
             if isinstance(action, Answer):
@@ -143,7 +143,7 @@ class World:
 
     @property
     def shared(self) -> dict[str, int]:
-        """The number of each member's partitions, by name."""
+        """Return the number of each member's partitions, by name."""
         return {actor.name: len(actor.machine.owned) for actor in self.members}
 
     def whole(self, *topics: str) -> bool:
@@ -155,11 +155,11 @@ class World:
 class Actor:
     """A member with an application that does nothing.
 
-    :ivar calls: what the application was told, in order.
-    :ivar patient: the application is done with a change when :meth:`finish` is called, not at once.
-    :ivar busy: it has been told of a change, and is not done with it.
-    :ivar frozen: it does nothing and hears nothing, as a process that is stopped.
-    :ivar deaf: nothing that it sends arrives: each request fails with this error.
+    :ivar calls: the application's callbacks, in order.
+    :ivar patient: the application completes a change when :meth:`finish` is called, not at once.
+    :ivar busy: the application has not completed a change.
+    :ivar frozen: the member sends and receives nothing, as a stopped process.
+    :ivar deaf: the error of every request, none of which arrives.
     """
 
     def __init__(self, world: World, name: str = "", **settings: Any) -> None:
@@ -184,39 +184,39 @@ class Actor:
         self.late_looks = False
         self._held: list[Callable[[], None]] = []
 
-    # Driving
+    # Actions
 
     def subscribe(self, *topics: str, matches: Callable[[str], bool] | None = None) -> None:
-        """Subscribe."""
+        """Subscribe to topics or a pattern."""
         self.do(self.machine.subscribe(topics, self.world.now_ms, matches))
 
     def poll(self, waiting: bool = False) -> None:
-        """Ask for records."""
+        """Report a poll for records."""
         self.do(self.machine.polled(waiting, self.world.now_ms))
 
     def close(self) -> None:
-        """Leave for good."""
+        """Leave the group."""
         self.do(self.machine.close(self.world.now_ms))
 
     def finish(self) -> None:
-        """The application is done with the last change."""
+        """Complete the last change of the application."""
         call = self._call
         self.world.later(lambda: self._done(call))
 
     def wake(self) -> None:
-        """Time has passed."""
+        """Call the machine at its deadline."""
         if not self.frozen and self.machine.deadline_ms <= self.world.now_ms:
             self.do(self.machine.advance(self.world.now_ms))
 
     def hear(self, token: int, response: Any) -> None:
-        """An answer comes."""
+        """Apply an answer."""
         if self.frozen:
             self._held.append(lambda: self.hear(token, response))
         else:
             self.do(self.machine.response_received(token, response, self.world.now_ms))
 
     def thaw(self) -> None:
-        """Go on, with all that came meanwhile."""
+        """Continue after being frozen, with all pending events."""
         self.frozen = False
         held, self._held = self._held, []
         for hear in held:
@@ -224,7 +224,7 @@ class Actor:
         self.wake()
 
     def do(self, actions: list[Action]) -> None:
-        """Do what the machine wants, in its order."""
+        """Perform the machine's actions in order."""
         for action in actions:
             self._do(action)
         self.world.later(lambda: None)
@@ -281,25 +281,25 @@ class Actor:
                     del self.world.owners[at]
         self.do(self.machine.application_notified(self.world.now_ms))
 
-    # Looking
+    # Results
 
     @property
     def state(self) -> State:
-        """The machine's."""
+        """Return the state of the machine."""
         return self.machine.state
 
     @property
     def numbers(self) -> list[int]:
-        """The partitions of any topic that it has."""
+        """Return the partitions of all its topics."""
         return sorted(at.partition for at in self.machine.owned)
 
     @property
     def kinds(self) -> list[str]:
-        """The changes that its application heard of."""
+        """Return the kinds of changes that its application saw."""
         return [kind for kind, _ in self.calls]
 
     def sent(self, kind: type[Any]) -> list[Any]:
-        """The requests of a kind that it has sent."""
+        """Return its requests of one kind."""
         return [ask.request for ask in self.asked if isinstance(ask.request, kind)]
 
     @property

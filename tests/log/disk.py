@@ -1,4 +1,4 @@
-"""A simulated power cut: what of the files would be on the disk if the power went away just now.
+"""A simulated power cut: the contents of the disk if the power failed now.
 
 :class:`PowerCutFiles` works on real files, and keeps beside them what the disk is sure to have. Between two
 syncs the disk may have any of it:
@@ -123,7 +123,7 @@ def _apply(
 class PowerCutFiles(Files):
     """The files under a directory, until the power is cut before the change of this number.
 
-    After that they go on as if nothing had happened; :attr:`dead` says that nobody can know of it.
+    Changes after the cut still seem to succeed, but do not survive; :attr:`dead` is True then.
 
     :param root: an existing directory; what is in it counts as synced.
     :ivar changes: how many changes and syncs there were.

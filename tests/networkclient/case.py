@@ -21,7 +21,7 @@ from tests.client.fakes import Network
 
 class ClusterTestCase(SynchronousTestCase):
     def setUp(self) -> None:
-        """Three brokers; topic t has a partition at 1 and one at 2."""
+        """Make three brokers; topic t has a partition at 1 and one at 2."""
         self.brokers = FakeCluster({"t": [Log(leader=1), Log(leader=2)]}, brokers=3)
         self.network = Network(self.brokers.answer)
         self.network.answers[ListGroupsRequest] = lambda node, *_: ListGroupsResponse(throttle_time_ms=node)
@@ -30,24 +30,24 @@ class ClusterTestCase(SynchronousTestCase):
         self.cluster = self.network.started()
 
     def coordinate(self, node: int, request: Any, version: int) -> FindCoordinatorResponse:
-        """An error for each that the test prepared, then broker 3."""
+        """Return the errors that the test prepared, then broker 3."""
         code = self.coordinators.pop(0) if self.coordinators else 0
         told = Coordinator(request.coordinator_keys[0], 3, "broker3", 9092, code)
         return FindCoordinatorResponse(coordinators=[told])
 
     def run_(self, work: Coroutine[Any, Any, Any], seconds: float = 0.0) -> Any:
-        """Run a coroutine to its end."""
+        """Run a coroutine to its end; return its result."""
         return self.network.result(Deferred.fromCoroutine(work), seconds)
 
     def metadata_requests(self) -> list[Any]:
-        """The topics that each metadata request asked for."""
+        """Return the topics of each metadata request."""
         return [
             None if request.topics is None else [topic.name for topic in request.topics]
             for request in self.network.sent(MetadataRequest)
         ]
 
     def tearDown(self) -> None:
-        """Nothing is left behind."""
+        """Check that nothing is left behind."""
         closed = self.cluster.close()
         self.network.pump()
         self.successResultOf(closed)

@@ -23,7 +23,7 @@ from tests.networkclient.case import ClusterTestCase
 
 class StartTests(ClusterTestCase):
     def test_start(self) -> None:
-        """The first contact tells the brokers, and asks for no topics."""
+        """The first request returns the brokers, and asks for no topics."""
         self.assertEqual(sorted(self.cluster.metadata.brokers), [1, 2, 3])
         self.assertEqual(self.metadata_requests(), [[]])
         self.assertIs(self.network.result(self.cluster.start()), self.cluster)
@@ -37,7 +37,7 @@ class StartTests(ClusterTestCase):
         self.network.result(other.close())
 
     def test_nobody(self) -> None:
-        """Nobody answers: an error that names the servers, and a later start may succeed."""
+        """A start without an answer fails with the servers' names, and a later start may succeed."""
         self.network.down.update({2, 3})
         other = self.network.cluster(bootstrap_servers="broker2:9092,broker3:9093")
         error = self.assertRaises(ConnectionFailed, self.network.result, other.start())
@@ -47,12 +47,12 @@ class StartTests(ClusterTestCase):
         self.network.result(other.close())
 
     def test_no_servers(self) -> None:
-        """Without bootstrap servers nothing can be made."""
+        """A cluster without bootstrap servers cannot be made."""
         for servers in (None, "", "a:b"):
             self.assertRaises(SettingError, self.network.cluster, bootstrap_servers=servers)
 
     def test_ignorant_broker(self) -> None:
-        """A broker that knows of no brokers is not believed."""
+        """A response without brokers is rejected."""
         self.network.answers[MetadataRequest] = lambda *_: MetadataResponse()
         other = self.network.cluster()
         self.assertRaises(ConnectionFailed, self.network.result, other.start())
@@ -70,14 +70,14 @@ class StartTests(ClusterTestCase):
 
 class RequestTests(ClusterTestCase):
     def test_one_broker(self) -> None:
-        """A request goes to the broker that it names, over the connection that is there."""
+        """A request goes to the broker that it names, over the existing connection."""
         for number in (1, 2, 1):
             reply = self.network.result(self.cluster.request(number, ListGroupsRequest()))
             self.assertEqual(reply.throttle_time_ms, number)
         self.assertEqual(len(self.network.links), 2)
 
     def test_lanes(self) -> None:
-        """Another lane is another connection: what waits in one holds up nothing in the other."""
+        """Each lane has a connection of its own, so that one does not delay another."""
         held: Deferred[Any] = Deferred()
         self.network.answers[ListGroupsRequest] = lambda *_: held
         waiting = self.cluster.request(1, ListGroupsRequest(), lane="group")
@@ -92,14 +92,14 @@ class RequestTests(ClusterTestCase):
         self.successResultOf(behind)
 
     def test_unknown_broker(self) -> None:
-        """A broker that is not in the metadata fails at once, and metadata is asked for again."""
+        """A broker that is not in the metadata fails at once, and metadata is refreshed."""
         self.failureResultOf(self.cluster.request(9, ListGroupsRequest()), ConnectionFailed)
         self.failureResultOf(self.cluster.version_for(9, ListGroupsRequest), ConnectionFailed)
         self.network.pump(0.2)
         self.assertEqual(len(self.metadata_requests()), 2)
 
     def test_lost_broker(self) -> None:
-        """A broker that dies lets its requests fail, and metadata is asked of another."""
+        """A broker that dies fails its requests, and metadata is requested from another."""
         self.network.result(self.cluster.request(1, ListGroupsRequest()))
         waiting = self.cluster.request(1, ListGroupsRequest())
         self.network.kill(1)
@@ -109,7 +109,7 @@ class RequestTests(ClusterTestCase):
         self.assertNotEqual(self.network.requests[-1][0], 1)
 
     def test_any(self) -> None:
-        """Any broker that answers will do."""
+        """A request to any broker goes to one that answers."""
         self.network.kill(1)
         self.network.down.add(2)
         for _ in range(5):
@@ -117,7 +117,7 @@ class RequestTests(ClusterTestCase):
             self.assertEqual(reply.throttle_time_ms, 3)
 
     def test_any_but_none(self) -> None:
-        """Where none answers, the error names the bootstrap servers and the last reason."""
+        """The error of a request to any broker names the bootstrap servers and the last reason."""
         for number in (1, 2, 3):
             self.network.kill(number)
         error = self.assertRaises(
@@ -126,7 +126,7 @@ class RequestTests(ClusterTestCase):
         self.assertIn("broker1:9092", str(error))
 
     def test_any_refused(self) -> None:
-        """What a broker refuses for good is not asked of another."""
+        """A final error of one broker is raised without a request to another."""
         self.network.newest[ListGroupsRequest] = -1
         other = self.network.started()
         error = self.failureResultOf(other.request_any(ListGroupsRequest()), RequestError).value
@@ -144,7 +144,7 @@ class RequestTests(ClusterTestCase):
         self.network.result(other.close())
 
     def test_versions(self) -> None:
-        """A version may be asked for, and given."""
+        """A caller may look up a version, and set one."""
         self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest)), 4)
         self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest, 3)), 3)
         versions: list[int] = []
@@ -160,7 +160,7 @@ class RequestTests(ClusterTestCase):
         self.assertEqual(versions, [1, 2, 4])
 
     def test_closed(self) -> None:
-        """After close everything fails with ClientClosed; so does what was waiting."""
+        """Pending and later calls fail with ClientClosed after a close."""
         self.network.hanging.add(2)
         connecting = self.cluster.request(2, ListGroupsRequest())
         asked = self.cluster.request(1, ListGroupsRequest())
@@ -183,7 +183,7 @@ class RequestTests(ClusterTestCase):
             self.failureResultOf(one, ClientClosed)
 
     def test_closed_in_a_pause(self) -> None:
-        """What waits for its next attempt ends, too."""
+        """Calls that wait for their next attempt are ended by a close."""
         self.brokers.auto_create = False
         self.coordinators = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 9
         looking = Deferred.fromCoroutine(self.cluster.topic("other"))
@@ -199,23 +199,23 @@ class RequestTests(ClusterTestCase):
 
 class SettingsTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A broker."""
+        """Make a broker."""
         self.network = Network()
         self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse()
 
     def ask(self, **settings: Any) -> Deferred[Any]:
-        """Ask a cluster with these settings."""
+        """Send a request with a cluster of these settings."""
         self.cluster = self.network.started(**settings)
         return self.cluster.request_any(ListGroupsRequest())
 
     def test_client_id(self) -> None:
-        """Brokers are told it."""
+        """The client id is sent to brokers."""
         for given, told in ((None, "kafkatx"), ("mine", "mine")):
             self.network.result(self.ask(client_id=given))
             self.assertEqual(self.network.links[-1].client_id, told)
 
     def test_request_timeout(self) -> None:
-        """So long a reply may take."""
+        """A request fails after request.timeout.ms without a response."""
         self.network.answers[ListGroupsRequest] = lambda *_: Deferred()
         waiting = self.ask(request_timeout_ms=2000)
         self.network.pump(1.9)
@@ -224,7 +224,7 @@ class SettingsTests(SynchronousTestCase):
         self.failureResultOf(waiting, ConnectionFailed)
 
     def test_connection_setup_timeout(self) -> None:
-        """So long connecting may take."""
+        """A connection attempt fails after socket.connection.setup.timeout.ms."""
         self.network.hanging.add(1)
         waiting = self.network.cluster(socket_connection_setup_timeout_ms=2000).start()
         self.network.pump(1.9)
@@ -233,20 +233,20 @@ class SettingsTests(SynchronousTestCase):
         self.failureResultOf(waiting, ConnectionFailed)
 
     def test_idle(self) -> None:
-        """A connection that is not used is closed, unless that is not wanted."""
+        """An idle connection is closed, unless settings disable that."""
         for idle_ms, links in ((5000, 0), (-1, 1)):
             self.network.result(self.ask(connections_max_idle_ms=idle_ms))
             self.network.run(10, step=1)
             self.assertEqual(len(self.network.live()), links)
 
     def test_metadata_age(self) -> None:
-        """So old metadata may grow."""
+        """Metadata is refreshed after metadata.max.age.ms."""
         self.network.result(self.ask(metadata_max_age_ms=7000))
         self.network.run(8, step=1)
         self.assertEqual(len(self.network.sent(MetadataRequest)), 2)
 
     def test_metadata_idle(self) -> None:
-        """So long a topic is asked for that nobody uses."""
+        """A topic that is unused for metadata.max.idle.ms is dropped from metadata."""
         self.network.result(self.ask(metadata_max_idle_ms=7000))
         self.network.result(Deferred.fromCoroutine(self.cluster.topic("t")))
         for seconds, topics in ((1, 1), (6, 1), (2, 0)):
@@ -255,7 +255,7 @@ class SettingsTests(SynchronousTestCase):
             self.assertEqual(len(self.cluster.metadata.topics), topics)
 
     def test_sizes(self) -> None:
-        """The socket's buffers, and the largest reply."""
+        """The settings limit the socket's buffers and the largest response."""
         self.network.result(self.ask(send_buffer_bytes=1000, receive_buffer_bytes=2000))
         self.assertEqual([value for _, _, value in self.network.links[-1].options], [1000, 2000])
         waiting = self.ask(kafkatx_response_max_bytes=1 << 16)
@@ -265,33 +265,33 @@ class SettingsTests(SynchronousTestCase):
 
 class RetryingTests(ClusterTestCase):
     def setUp(self) -> None:
-        """Attempts that fail as the test prepares."""
+        """Make attempts that fail as the test prepares."""
         super().setUp()
         self.errors: list[Exception] = []
         self.attempts = 0
 
     async def attempt(self) -> str:
-        """One attempt."""
+        """Make one attempt."""
         self.attempts += 1
         if self.errors:
             raise self.errors.pop(0)
         return "done"
 
     def test_until_it_works(self) -> None:
-        """What may pass is tried again, with pauses, and metadata is asked for meanwhile."""
+        """Retriable errors are retried after pauses, and metadata is refreshed meanwhile."""
         self.errors = [ConnectionFailed("x"), RequestError(ErrorCode.NOT_CONTROLLER)]
         self.assertEqual(self.run_(self.cluster.retrying(self.attempt), 1), "done")
         self.assertEqual(self.attempts, 3)
         self.assertGreaterEqual(len(self.metadata_requests()), 2)
 
     def test_for_good(self) -> None:
-        """What will not pass is raised at once."""
+        """A final error is raised at once."""
         self.errors = [RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)]
         self.assertRaises(RequestError, self.run_, self.cluster.retrying(self.attempt))
         self.assertEqual(self.attempts, 1)
 
     def test_time_is_up(self) -> None:
-        """After the time that a call may take the last error is raised."""
+        """The last error is raised after the time of a call."""
         self.errors = [ConnectionFailed(str(number)) for number in range(1000)]
         error = self.assertRaises(
             ConnectionFailed, self.run_, self.cluster.retrying(self.attempt), self.cluster.api_timeout_s
@@ -316,7 +316,7 @@ class RetryingTests(ClusterTestCase):
         self.assertEqual(ends, [CancelledError])
 
     def test_cut_off_after_a_failure(self) -> None:
-        """Where time is up while an attempt is under way, what the one before it failed with is raised."""
+        """A time-out during an attempt raises the error of the attempt before it."""
         self.errors = [ConnectionFailed("x")]
 
         async def once_and_then_for_ever() -> None:
@@ -329,7 +329,7 @@ class RetryingTests(ClusterTestCase):
         self.assertEqual(self.attempts, 2)
 
     def test_cancel(self) -> None:
-        """Who cancels gets no more attempts."""
+        """No attempt follows a cancellation."""
         self.errors = [ConnectionFailed("x")]
         waiting = Deferred.fromCoroutine(self.cluster.retrying(self.attempt))
         waiting.cancel()
@@ -338,7 +338,7 @@ class RetryingTests(ClusterTestCase):
         self.assertEqual(self.attempts, 1)
 
     def test_how_long(self) -> None:
-        """A producer's calls take at most max.block.ms, those of others default.api.timeout.ms."""
+        """Calls of producers take at most max.block.ms, those of others default.api.timeout.ms."""
         for kind, name in (("producer", "max_block_ms"), ("consumer", "default_api_timeout_ms")):
             made: Cluster = self.network.cluster(kind, **{name: 1234})
             self.assertEqual(made.api_timeout_s, 1.234)
@@ -348,7 +348,7 @@ class RetryingTests(ClusterTestCase):
 
 class CoordinatorTests(ClusterTestCase):
     def test_from_memory(self) -> None:
-        """A coordinator is looked for once, until it is forgotten."""
+        """A coordinator is looked up once, until it is forgotten."""
         for _ in range(2):
             self.assertEqual(self.run_(self.cluster.coordinator("g")), 3)
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 1)
@@ -357,18 +357,18 @@ class CoordinatorTests(ClusterTestCase):
         self.assertEqual(len(self.network.sent(FindCoordinatorRequest)), 2)
 
     def test_retried(self) -> None:
-        """While there is none it is looked for again."""
+        """A lookup is repeated while there is no coordinator."""
         self.coordinators = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
         self.assertEqual(self.run_(self.cluster.coordinator("g"), 2), 3)
 
     def test_refused(self) -> None:
-        """What will not pass is raised, and names the group."""
+        """A final error is raised, and names the group."""
         self.coordinators = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
         error = self.assertRaises(RequestError, self.run_, self.cluster.coordinator("g"))
         self.assertEqual(str(error), "the coordinator of group 'g': group authorization failed")
 
     def test_old_brokers(self) -> None:
-        """Before version 4 the reply is not a list."""
+        """A response before version 4, which is not a list, is read."""
         self.network.newest[FindCoordinatorRequest] = 2
         self.network.answers[FindCoordinatorRequest] = lambda node, request, version: FindCoordinatorResponse(
             node_id=2 if request.key == "g" else -1, host="broker2", port=9092
@@ -378,7 +378,7 @@ class CoordinatorTests(ClusterTestCase):
         self.network.result(other.close())
 
     def test_broker_that_metadata_lacks(self) -> None:
-        """The reply says where the coordinator is, so that it can be asked though metadata is older."""
+        """A coordinator that metadata lacks is used at the address of the response."""
         self.network.answers[FindCoordinatorRequest] = lambda *_: FindCoordinatorResponse(
             coordinators=[Coordinator("g", 8, "broker8", 9092, 0)]
         )

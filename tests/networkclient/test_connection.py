@@ -21,7 +21,7 @@ from tests.client.fakes import Network
 
 class ConnectionTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A connection to a broker, not opened yet."""
+        """Make a connection to a broker that is not opened yet."""
         self.network = Network()
         self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse()
         self.network.answers[FindCoordinatorRequest] = self.find
@@ -30,7 +30,7 @@ class ConnectionTests(SynchronousTestCase):
         self.connection = self.make()
 
     def make(self, **more: Any) -> BrokerConnection:
-        """Another connection."""
+        """Make another connection."""
         return BrokerConnection(
             self.network.clock,
             ("broker1", 9092),
@@ -42,20 +42,20 @@ class ConnectionTests(SynchronousTestCase):
         )
 
     def count(self) -> None:
-        """The broker failed."""
+        """Count a failure of the broker."""
         self.failures += 1
 
     def find(self, node: int, request: Any, version: int) -> FindCoordinatorResponse:
-        """Note the order, and the version."""
+        """Record key and version."""
         self.found.append((request.key, version))
         return FindCoordinatorResponse()
 
     def ask(self) -> Deferred[Any]:
-        """A request."""
+        """Send a request."""
         return self.connection.request(ListGroupsRequest())
 
     def test_opens_when_needed(self) -> None:
-        """Nobody is dialled before the first request; all who wait share an attempt, and keep their order."""
+        """The first request opens the connection; waiting requests share an attempt, and keep their order."""
         self.assertEqual(self.network.dialled, [])
         waiting = [
             self.connection.request(FindCoordinatorRequest(key=str(number)), at_most=2) for number in range(5)
@@ -68,7 +68,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertTrue(self.connection.connected)
 
     def test_refused(self) -> None:
-        """Who waits fails with the address and the reason, and whoever cares for the broker is told."""
+        """Waiting requests fail with address and reason, and the failure callback is called."""
         self.network.down.add(1)
         error = self.failureResultOf(self.ask(), ConnectionFailed).value
         self.assertIn("no broker answers at broker1:9092 (Connection was refused", str(error))
@@ -76,7 +76,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertTrue(self.connection.failing)
 
     def test_backoff(self) -> None:
-        """The pauses between attempts double up to the longest; what is asked meanwhile waits for the end."""
+        """The pauses between attempts double up to the longest; requests meanwhile wait for their end."""
         self.network.down.add(1)
         self.failureResultOf(self.ask(), ConnectionFailed)
         for pause in (1, 2, 4, 4):
@@ -94,7 +94,7 @@ class ConnectionTests(SynchronousTestCase):
         self.network.result(self.ask(), 1.1)
 
     def test_reconnects(self) -> None:
-        """After a connection was lost the next request opens another."""
+        """The next request after a lost connection opens another."""
         self.network.result(self.ask())
         self.network.live(1)[0].lose()
         self.assertEqual((self.connection.connected, self.failures), (False, 1))
@@ -102,7 +102,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual(len(self.network.links), 2)
 
     def test_hanging(self) -> None:
-        """An address that swallows everything is given up after the time to connect."""
+        """An attempt without an answer is given up after the connection setup time-out."""
         self.network.hanging.add(1)
         waiting = self.ask()
         self.network.pump(9.9)
@@ -112,7 +112,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertIn("broker1:9092 (no connection within 10 s)", str(error))
 
     def test_mute(self) -> None:
-        """A peer that accepts and says nothing is given up after a request's time, and the link with it."""
+        """A connection to a silent peer is closed after the time-out of a request."""
         self.network.mute.add(1)
         waiting = self.ask()
         self.network.pump(30.1)
@@ -120,7 +120,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual(self.network.live(), [])
 
     def test_unexpected(self) -> None:
-        """Whatever an endpoint fails with is a failed connection."""
+        """Every error of an endpoint becomes ConnectionFailed."""
 
         class Broken:
             def connect(self, factory: Any) -> Any:
@@ -130,7 +130,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertIn("no such host", str(self.failureResultOf(self.ask(), ConnectionFailed).value))
 
     def test_cancel(self) -> None:
-        """One who does not wait any more leaves the attempt to the others."""
+        """A request that is cancelled leaves the attempt to the others."""
         first, second = self.ask(), self.ask()
         first.cancel()
         self.failureResultOf(first, CancelledError)
@@ -139,7 +139,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual(len(self.network.requests), 1)
 
     def test_close_while_connecting(self) -> None:
-        """The attempt ends, who waits is told, and nothing is left behind."""
+        """A close ends the attempt and fails the waiting requests, and nothing is left behind."""
         for prepare in (self.network.hanging, self.network.mute, self.network.down):
             prepare.add(1)
             self.connection = self.make()
@@ -156,7 +156,7 @@ class ConnectionTests(SynchronousTestCase):
             self.assertEqual(self.network.live(), [])
 
     def test_close(self) -> None:
-        """Requests fail with what the connection was closed for, and that is no failure of the broker."""
+        """Requests fail with the close's error, which does not count as a failure of the broker."""
         self.network.result(self.ask())
         waiting = self.ask()
         closed = self.connection.close(ConnectionFailed("moved"))
@@ -167,7 +167,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual(self.failures, 0)
 
     def test_tcp(self) -> None:
-        """Without another endpoint it is TCP to host and port, IPv6 included."""
+        """The default endpoint is TCP to host and port, IPv6 included."""
         connection = BrokerConnection(
             MemoryReactorClock(),
             ("::1", 9093),
@@ -182,7 +182,7 @@ class ConnectionTests(SynchronousTestCase):
 
 class ImmediateTests(SynchronousTestCase):
     def test_no_coroutine_on_the_straight_path(self) -> None:
-        """Once connected, a request goes to the protocol itself."""
+        """A request on an open connection goes directly to the protocol, without a coroutine."""
         network = Network()
         connection = BrokerConnection(
             network.clock,

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.networkclient.forks: a client in a fork of its process says so."""
+"""Tests of kafkatx.networkclient.forks: a client reports that it is used in a fork of its process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE_S = 30
 
 
 def in_fork(body: Callable[[], Any]) -> Any:
-    """Call a function in a fork of this process; what it gives, as JSON has it."""
+    """Call a function in a fork of this process; return its result by JSON."""
     readable, writable = os.pipe()
     child = os.fork()
     if not child:
@@ -36,7 +36,7 @@ def in_fork(body: Callable[[], Any]) -> Any:
 
 
 def raised(call: Callable[[], Any]) -> str:
-    """The error of a call, raised or in its Deferred."""
+    """Return the error of a call, raised or in its Deferred."""
     try:
         outcome: list[Any] = []
         call().addBoth(outcome.append)

@@ -15,7 +15,7 @@ from tests.networkclient.case import ClusterTestCase
 
 class MetadataTests(ClusterTestCase):
     def test_from_memory(self) -> None:
-        """A topic is asked for once, by all who want it at once."""
+        """Concurrent lookups of a topic share one request, and later ones need none."""
         first, second = (Deferred.fromCoroutine(self.cluster.topic("t")) for _ in range(2))
         self.network.pump()
         self.assertEqual(list(self.successResultOf(first).partitions), [0, 1])
@@ -24,7 +24,7 @@ class MetadataTests(ClusterTestCase):
         self.assertEqual(self.metadata_requests(), [[], ["t"]])
 
     def test_leader(self) -> None:
-        """Leaders come from memory; -1 where none is known, or it is no broker that is there."""
+        """Leaders are cached; an unknown or dead leader is -1."""
         self.assertEqual(self.cluster.leader("t", 0), -1)
         self.run_(self.cluster.topic("t"))
         self.assertEqual([self.cluster.leader("t", number) for number in range(3)], [1, 2, -1])
@@ -33,7 +33,7 @@ class MetadataTests(ClusterTestCase):
         self.assertEqual(self.cluster.leader("t", 0), -1)
 
     def test_created(self) -> None:
-        """A producer's question lets the broker create the topic, an administrator's does not."""
+        """A producer's lookup lets the broker create the topic, an admin client's does not."""
         self.assertEqual(len(self.run_(self.cluster.topic("new")).partitions), 1)
         admin = self.network.started("admin")
         error = self.assertRaises(UnknownTopic, self.run_, admin.topic("newer"), 10)
@@ -50,7 +50,7 @@ class MetadataTests(ClusterTestCase):
             self.network.result(consumer.close())
 
     def test_comes_late(self) -> None:
-        """A topic that the first broker does not know yet is asked for again."""
+        """A topic that the first broker does not know yet is requested again."""
         self.brokers.auto_create = False
         waiting = Deferred.fromCoroutine(self.cluster.topic("late"))
         self.network.run(0.5)
@@ -60,13 +60,13 @@ class MetadataTests(ClusterTestCase):
         self.assertEqual(self.successResultOf(waiting).name, "late")
 
     def test_bad_name(self) -> None:
-        """What the broker refuses for good is raised."""
+        """A final error of the broker is raised."""
         self.brokers.faults[MetadataRequest].append(ErrorCode.INVALID_TOPIC_EXCEPTION)
         error = self.assertRaises(RequestError, self.run_, self.cluster.topic("b/d"))
         self.assertIs(error.code, ErrorCode.INVALID_TOPIC_EXCEPTION)
 
     def test_tracked(self) -> None:
-        """Refreshes ask for what somebody tracks, each owner by itself, and for what was used."""
+        """Refreshes request the topics that each owner tracks, and those in use."""
         self.cluster.track(["a"])
         self.cluster.track(["b"], owner="other")
         self.run_(self.cluster.topic("t"))
@@ -80,7 +80,7 @@ class MetadataTests(ClusterTestCase):
         self.assertIsNone(self.metadata_requests()[-1])
 
     def test_deleted(self) -> None:
-        """Where all topics are tracked, one that is not there any more is forgotten."""
+        """A deleted topic is dropped while all topics are tracked."""
         self.cluster.track_all(60)
         self.network.result(self.cluster.refreshed(), 1)
         self.assertEqual(list(self.cluster.metadata.topics), ["t"])
@@ -89,7 +89,7 @@ class MetadataTests(ClusterTestCase):
         self.assertEqual(list(self.cluster.metadata.topics), ["u"])
 
     def test_idle(self) -> None:
-        """A topic that nobody uses is forgotten after a while; one that is used is not."""
+        """An unused topic is dropped after metadata.max.idle.ms, and one in use is not."""
         self.brokers.topics["u"] = [Log()]
         self.run_(self.cluster.topic("t"))
         self.run_(self.cluster.topic("u"))
@@ -102,14 +102,14 @@ class MetadataTests(ClusterTestCase):
         self.assertEqual(list(self.cluster.metadata.topics), ["u"])
 
     def test_age(self) -> None:
-        """Metadata is asked for again when it is old."""
+        """Metadata is refreshed when it is old."""
         self.network.pump(299)
         self.assertEqual(len(self.metadata_requests()), 1)
         self.network.pump(1)
         self.assertEqual(len(self.metadata_requests()), 2)
 
     def test_all_brokers_gone(self) -> None:
-        """Metadata is asked for until a broker is back; who waits waits so long."""
+        """Metadata requests are repeated until a broker is back, and callers wait meanwhile."""
         for number in (1, 2, 3):
             self.network.kill(number)
         waiting = self.cluster.refreshed()
@@ -120,7 +120,7 @@ class MetadataTests(ClusterTestCase):
         self.successResultOf(waiting)
 
     def test_listeners(self) -> None:
-        """Who listens is given old and new after each change, until it ends that; its errors are its own."""
+        """Listeners get old and new metadata after each change until they end; their errors are logged."""
         told: list[tuple[Any, Any]] = []
 
         def broken(old: Any, new: Any) -> None:

@@ -14,7 +14,7 @@ from kafkatx.networkclient.metadata_refresh import MetadataRefresh
 
 class RefreshingTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Metadata that lives 300 s, asked for at most ten times a second."""
+        """Make metadata that is refreshed after 300 s, and at most ten times a second."""
         self.clock = Clock()
         self.clock.advance(1000)
         self.asked: list[float] = []
@@ -23,21 +23,21 @@ class RefreshingTests(SynchronousTestCase):
         self.refreshing = MetadataRefresh(self.clock, self.ask, backoff, 300, "h:1")
 
     async def ask(self) -> None:
-        """Note when, and wait for the test's reply."""
+        """Record the time, and wait for the test's response."""
         self.asked.append(round(self.clock.seconds() - 1000, 3))
         self.replies.append(Deferred())
         await self.replies[-1]
 
     def reply(self) -> None:
-        """The reply comes."""
+        """Fire the response."""
         self.replies[-1].callback(None)
 
     def refuse(self) -> None:
-        """Nobody answers."""
+        """Fail the request as if no broker answered."""
         self.replies[-1].errback(ConnectionFailed("refused"))
 
     def test_age(self) -> None:
-        """It is asked for again when it is old, and that counts from the last reply."""
+        """Metadata is refreshed when its age, counted from the last response, is too high."""
         self.refreshing.fresh()
         self.clock.advance(299)
         self.refreshing.fresh()
@@ -50,7 +50,7 @@ class RefreshingTests(SynchronousTestCase):
         self.assertEqual(self.asked, [599, 899])
 
     def test_age_changes(self) -> None:
-        """A new age counts from the last reply, also for the one that is waited for; 0 is at once."""
+        """A new age counts from the last response, also for a pending refresh; 0 refreshes at once."""
         self.refreshing.fresh()
         self.clock.advance(100)
         self.refreshing.set_max_age(150)
@@ -65,7 +65,7 @@ class RefreshingTests(SynchronousTestCase):
         self.assertEqual(self.asked, [150, 160])
 
     def test_shared(self) -> None:
-        """All who wait share one question, also one that is under way."""
+        """Concurrent callers share one request, even if it is in flight."""
         first = self.refreshing.next()
         self.refreshing.stale()
         second = self.refreshing.next()
@@ -75,7 +75,7 @@ class RefreshingTests(SynchronousTestCase):
         self.successResultOf(second)
 
     def test_not_too_often(self) -> None:
-        """However often somebody says that it is wrong, there is a pause between two questions."""
+        """Requests are separated by a pause, however often metadata is reported stale."""
         for _ in range(20):
             self.refreshing.stale()
             if not self.replies[-1].called:
@@ -84,7 +84,7 @@ class RefreshingTests(SynchronousTestCase):
         self.assertEqual(self.asked, [0, 0.12, 0.24, 0.36, 0.48, 0.6])
 
     def test_warns_while_it_waits(self) -> None:
-        """While no broker answers a warning comes after 5 s and whenever the wait has doubled."""
+        """A warning is logged after 5 s without an answer, and whenever the wait has doubled."""
         waiting = self.refreshing.next()
         told: list[int] = []
         with capturedLogs() as events:
@@ -101,7 +101,7 @@ class RefreshingTests(SynchronousTestCase):
         self.assertIn("a broker has answered after 60 s", formatEvent(events[-1]))
 
     def test_until_it_comes(self) -> None:
-        """Failures are followed by more attempts with growing pauses; who waits waits through them."""
+        """Failed requests are repeated with growing pauses, and callers wait meanwhile."""
         waiting = self.refreshing.next()
         for pause in (0.2, 0.4, 0.8, 1.0, 1.0):
             self.refuse()
@@ -117,7 +117,7 @@ class RefreshingTests(SynchronousTestCase):
         self.assertEqual(self.asked[-1], 3.5)  # the pauses are short again
 
     def test_cancel(self) -> None:
-        """One who does not wait any more leaves the question to the others."""
+        """A cancelled caller leaves the request to the others."""
         first, second = self.refreshing.next(), self.refreshing.next()
         first.cancel()
         self.failureResultOf(first, CancelledError)
@@ -125,7 +125,7 @@ class RefreshingTests(SynchronousTestCase):
         self.successResultOf(second)
 
     def test_close(self) -> None:
-        """The question is cancelled, timers stop, and who waits or comes later is told."""
+        """A close cancels the request, stops timers, and fails waiting and later callers."""
         waiting = self.refreshing.next()
         self.refreshing.close()
         self.failureResultOf(waiting, ClientClosed)
@@ -134,7 +134,7 @@ class RefreshingTests(SynchronousTestCase):
         self.assertEqual((len(self.asked), self.clock.getDelayedCalls()), (1, []))
 
     def test_close_at_rest(self) -> None:
-        """The timer of the age stops, and so does a pause between two questions."""
+        """A close stops the timer of the age, and a pause between two requests."""
         self.refreshing.fresh()
         self.refreshing.close()
         self.assertEqual(self.clock.getDelayedCalls(), [])

@@ -20,18 +20,18 @@ from tests.client.fakes import Link, Network
 
 class NegotiationTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A broker of any age."""
+        """Make a broker of any version."""
         self.network = Network()
         self.versions: list[int] = []
         self.network.answers[FindCoordinatorRequest] = self.find
 
     def find(self, node: int, request: Any, version: int) -> FindCoordinatorResponse:
-        """Note the version."""
+        """Record the version."""
         self.versions.append(version)
         return FindCoordinatorResponse()
 
     def ask(self) -> BrokerConnection:
-        """Ask over a new connection; the connection."""
+        """Send a request over a new connection; return the connection."""
         connection = BrokerConnection(
             self.network.clock,
             ("broker1", 9092),
@@ -60,7 +60,7 @@ class NegotiationTests(SynchronousTestCase):
         self.assertEqual((self.versions, len(self.network.links)), ([3], 2))
 
     def test_oldest(self) -> None:
-        """One that closes it on any is one of Kafka 0.8: every API in version 0."""
+        """A broker that closes the connection on any ApiVersions is Kafka 0.8: every API has version 0."""
         self.network.newest_api_versions = -1
         connection = self.ask()
         self.assertEqual((self.versions, len(self.network.links)), ([0], 3))
@@ -85,7 +85,7 @@ class NegotiationTests(SynchronousTestCase):
         self.assertEqual((asked, self.versions, len(self.network.links)), ([3, 2], [4], 1))
 
     def test_refused(self) -> None:
-        """An error in the reply is told, and the connection is closed."""
+        """An error in the response is raised, and the connection is closed."""
         code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         self.patch(Link, "versions", lambda *_: ApiVersionsResponse(error_code=code, api_keys=[]))
         error = self.assertRaises(KafkaTXError, self.ask)

@@ -14,7 +14,7 @@ from kafkatx.types import BrokerNode
 
 
 class FakeConnection:
-    """What Nodes looks at."""
+    """The part of a connection that Nodes uses."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -24,25 +24,25 @@ class FakeConnection:
         self.closed: Any = None
 
     def close(self, error: Any = "closed") -> Deferred[None]:
-        """Note why."""
+        """Record the error."""
         self.closed = error
         return succeed(None)
 
 
 def node(number: int, port: int = 9092) -> BrokerNode:
-    """A broker."""
+    """Return a broker."""
     return BrokerNode(number, f"broker{number}", port)
 
 
 class NodesTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Two bootstrap servers, one of them broker 1, and three brokers."""
+        """Make two bootstrap servers, one of them broker 1, and three brokers."""
         self.made: list[FakeConnection] = []
         self.nodes = Nodes([("broker1", 9092), ("front", 9092)], self.make)
         self.nodes.update({number: node(number) for number in (1, 2, 3)})
 
     def make(self, address: Address) -> Any:
-        """A connection."""
+        """Return a connection."""
         self.made.append(FakeConnection(address))
         return self.made[-1]
 
@@ -58,7 +58,7 @@ class NodesTests(SynchronousTestCase):
         )
 
     def test_candidates(self) -> None:
-        """First who is connected and has least to do, then others, who failed, the bootstrap servers."""
+        """Candidates are idle connected brokers, then others, then failed ones, then bootstrap servers."""
         one, two, three = (self.nodes.at(number) for number in (1, 2, 3))
         self.made[0].failing = True
         self.made[1].connected, self.made[1].in_flight = True, 5
@@ -70,12 +70,12 @@ class NodesTests(SynchronousTestCase):
             self.assertEqual([each.address[0] for each in found], ["broker3", "broker2", "broker1", "front"])
 
     def test_spread(self) -> None:
-        """Where nothing speaks for one of them, each broker is asked first now and then."""
+        """The first of equal candidates is chosen at random."""
         firsts = {id(self.nodes.candidates()[0]) for _ in range(200)}
         self.assertEqual(len(firsts), 3)
 
     def test_bootstrap_in_order(self) -> None:
-        """Before any broker is known the bootstrap servers are asked, in the order of the setting."""
+        """The bootstrap servers are asked in their order before any broker is known."""
         found: list[Any] = list(Nodes([("b", 1), ("a", 2)], self.make).candidates())
         self.assertEqual([each.address for each in found], [("b", 1), ("a", 2)])
 
@@ -91,7 +91,7 @@ class NodesTests(SynchronousTestCase):
         self.assertIs(self.nodes.candidates()[-1], front)
 
     def test_gone(self) -> None:
-        """A broker that left the cluster cannot be asked."""
+        """A broker that left the cluster has no connection."""
         before: Any = self.nodes.at(2)
         self.nodes.update({1: node(1), 3: node(3)})
         self.assertIsInstance(before.closed, ConnectionFailed)
@@ -100,7 +100,7 @@ class NodesTests(SynchronousTestCase):
         self.assertEqual(str(error), "the cluster has no broker 2 now")
 
     def test_told(self) -> None:
-        """A broker that only a coordinator's reply names can be asked, until metadata says where it is."""
+        """A broker known from a coordinator's response alone can be used until metadata has it."""
         self.nodes.add(node(4, 1000))
         self.nodes.add(node(1, 1000))
         four: Any = self.nodes.at(4, "group")
@@ -114,7 +114,7 @@ class NodesTests(SynchronousTestCase):
         self.assertEqual(known.address, ("broker4", 9092))
 
     def test_close(self) -> None:
-        """All are closed."""
+        """A close closes all connections."""
         self.nodes.at(1), self.nodes.at(2, "group")
         self.successResultOf(self.nodes.close())
         self.assertEqual([one.closed for one in self.made], ["closed", "closed"])

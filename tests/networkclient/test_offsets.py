@@ -24,7 +24,7 @@ FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 class OffsetsTests(ClusterTestCase):
     def setUp(self) -> None:
-        """Leaders that answer with 10 times the partition's number plus their node id, or an error code."""
+        """Make leaders that answer 10 times the partition's number plus their node id, or an error code."""
         super().setUp()
         self.codes: dict[int, int] = {}
         self.left_out: set[int] = set()
@@ -32,7 +32,7 @@ class OffsetsTests(ClusterTestCase):
         self.run_(self.cluster.topic("t"))
 
     def list_offsets(self, node: int, request: Any, version: int) -> ListOffsetsResponse:
-        """The answer of one leader."""
+        """Return the response of one leader."""
         (topic,) = request.topics
         answers = [
             ListOffsetsPartitionResponse(
@@ -48,7 +48,7 @@ class OffsetsTests(ClusterTestCase):
         return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=answers)])
 
     def look_up(self) -> Any:
-        """Both partitions, once."""
+        """Look up both partitions, once."""
         return self.run_(offsets.look_up(self.cluster, {FIRST: EARLIEST, SECOND: LATEST}))
 
     def test_each_leader(self) -> None:
@@ -85,13 +85,13 @@ class OffsetsTests(ClusterTestCase):
         self.assertEqual(found[FIRST].offset, 1)
 
     def test_unknown_topic(self) -> None:
-        """offsets_of fails where there is no such topic."""
+        """offsets_of fails for an unknown topic."""
         self.brokers.auto_create = False
         lookup = offsets.offsets_of(self.cluster, {TopicPartition("none", 0): LATEST})
         self.assertRaises(UnknownTopic, self.run_, lookup, 10)
 
     def test_epochs_of_old_brokers(self) -> None:
-        """A leader without the fields that tell of epochs is not asked for them."""
+        """A leader without a suitable OffsetForLeaderEpoch is not asked, and gives UNSUPPORTED_VERSION."""
         self.network.newest[OffsetForLeaderEpochRequest] = -1
         other = self.network.started()
         self.run_(other.topic("t"))

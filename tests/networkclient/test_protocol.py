@@ -20,13 +20,13 @@ from tests.client.fakes import NOTHING, Endpoint, Link, Network
 
 
 def ask(key: str) -> FindCoordinatorRequest:
-    """A request that can be told from others."""
+    """Return a request that differs from others by its key."""
     return FindCoordinatorRequest(key=key, coordinator_keys=[key])
 
 
 class ProtocolTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A connection to a broker that says each coordinator's port is as long as the group's name."""
+        """Connect to a broker that answers with the length of the group's name as the coordinator's port."""
         self.network = Network()
         self.network.answers[FindCoordinatorRequest] = self.answer
         self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse()
@@ -36,7 +36,7 @@ class ProtocolTests(SynchronousTestCase):
         self.connect(ConnectionLimits(request_s=30.0))
 
     def connect(self, limits: ConnectionLimits) -> None:
-        """Another connection."""
+        """Make another connection."""
         clock: Clock = self.network.clock
         self.protocol = BrokerProtocol(clock, "broker1:9092", "me", limits)
         self.protocol.on_lost = self.count
@@ -50,22 +50,22 @@ class ProtocolTests(SynchronousTestCase):
         self.protocol.wire.negotiate(self.link.versions(0))
 
     def count(self) -> None:
-        """The connection was lost."""
+        """Count a lost connection."""
         self.lost += 1
 
     def answer(self, node: int, request: Any, version: int) -> Any:
-        """At once, unless the name says to hold it."""
+        """Answer at once, unless the name says to hold it."""
         if request.key.startswith("hold"):
             self.held[request.key] = Deferred()
             return self.held[request.key]
         return FindCoordinatorResponse(port=len(request.key))
 
     def ask(self, key: str, **options: Any) -> Deferred[Any]:
-        """Ask in a version that has one key."""
+        """Send a request in a version that has one key."""
         return self.protocol.request(ask(key), at_most=3, **options)
 
     def test_pipelined(self) -> None:
-        """Requests leave without waiting for replies, and each gets its own."""
+        """Requests are sent without waiting for responses, and each gets its own."""
         waiting = [self.ask("a" * size) for size in range(1, 4)]
         self.assertEqual(self.protocol.in_flight, 3)
         self.assertEqual(self.network.requests, [])
@@ -75,7 +75,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.link.client_id, "me")
 
     def test_time_out(self) -> None:
-        """A late reply ends the connection: the request has timed out, those behind it have failed."""
+        """A late response ends the connection: its request times out, and those after it fail."""
         late, patient = self.ask("hold"), self.ask("behind", timeout_s=60)
         self.network.pump(29.9)
         self.assertNoResult(late)
@@ -90,14 +90,14 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
     def test_own_time_out(self) -> None:
-        """A request may have less time than those before it, or more."""
+        """A request may have a shorter or longer time-out than those before it."""
         long, short = self.ask("hold", timeout_s=100), self.ask("short", timeout_s=5)
         self.network.pump(5.1)
         self.failureResultOf(short, RequestTimedOut)
         self.failureResultOf(long, ConnectionFailed)
 
     def test_next_time_out(self) -> None:
-        """When one request was answered, the next that is due is watched."""
+        """The next deadline is watched after a response."""
         self.network.result(self.ask("now"))
         long, short = self.ask("hold", timeout_s=60), self.ask("short", timeout_s=45)
         self.network.pump(30)
@@ -106,7 +106,7 @@ class ProtocolTests(SynchronousTestCase):
         self.failureResultOf(long, ConnectionFailed)
 
     def test_longer_time_out(self) -> None:
-        """A request with more time than usual is answered late, and the connection goes on."""
+        """A late response within a longer time-out is accepted, and the connection stays open."""
         long = self.ask("hold", timeout_s=100)
         self.network.run(99, step=9)
         self.held["hold"].callback(FindCoordinatorResponse(port=9))
@@ -115,7 +115,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.lost, 0)
 
     def test_cancel(self) -> None:
-        """The reply of a cancelled request is dropped, and the next ones still find theirs."""
+        """The response of a cancelled request is dropped, and the next ones get theirs."""
         first, second = self.ask("a"), self.ask("bb")
         first.cancel()
         self.failureResultOf(first, CancelledError)
@@ -123,7 +123,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(second).port, 2)
 
     def test_throttled(self) -> None:
-        """A broker that throttles has as much longer for the requests behind (KIP-219)."""
+        """The throttle time of a broker extends the time-outs of later requests (KIP-219)."""
         self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse(throttle_time_ms=20_000)
         told, behind = self.protocol.request(ListGroupsRequest()), self.ask("hold")
         self.network.pump()
@@ -134,7 +134,7 @@ class ProtocolTests(SynchronousTestCase):
         self.failureResultOf(behind, RequestTimedOut)
 
     def test_unsupported(self) -> None:
-        """What the broker does not speak fails by itself; what does not fit its field, too."""
+        """An unsupported request, or one with an invalid field, fails by itself."""
         self.network.newest[ListGroupsRequest] = -1
         self.connect(ConnectionLimits())
         error = self.failureResultOf(self.protocol.request(ListGroupsRequest()), RequestError).value
@@ -148,7 +148,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertRaises(RequestError, self.protocol.version_for, ListGroupsRequest)
 
     def test_lost(self) -> None:
-        """When the connection breaks, on_lost is called first, then all who wait fail."""
+        """A lost connection calls on_lost first, then fails all waiting requests."""
         waiting = self.ask("hold")
         waiting.addErrback(lambda failure: (self.lost, failure.value))
         self.network.pump()
@@ -160,7 +160,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
     def test_answered_twice(self) -> None:
-        """A reply that comes again ends the connection, and a warning says so; what waits fails."""
+        """A repeated response ends the connection with a warning, and waiting requests fail."""
         answered, waiting = self.ask("x"), self.ask("hold")
         said: list[bytes] = []
         receive = self.link.protocol.dataReceived
@@ -179,7 +179,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertIn("came where", formatEvent(event))
 
     def test_nonsense(self) -> None:
-        """Replies that nobody asked for, or that are too large, end the connection."""
+        """Responses without a request, and those that are too large, end the connection."""
         self.link.protocol.dataReceived(b"\0\0\0\4\0\0\0\7")
         self.assertIn("does not speak Kafka's protocol", str(self.protocol.error))
         self.connect(ConnectionLimits(response_bytes=100))
@@ -189,7 +189,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.lost, 2)
 
     def test_answer_sent_twice(self) -> None:
-        """A second answer to one request ends the connection: who waits fails, and the log says why."""
+        """A second response to one request ends the connection, fails waiting requests, and is logged."""
         answer = b"\0\0\0\x1a" + b"\0\0\0\0" + b"\0" * 22
         first = self.ask("a")
         self.network.pump()
@@ -202,7 +202,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertIn("broker1:9092", formatEvent(line))
 
     def test_idle(self) -> None:
-        """A connection that is not used is closed after its time, without anybody's error."""
+        """An idle connection is closed after its time, without an error for any request."""
         self.connect(ConnectionLimits(idle_s=10.0))
         self.network.run(9, step=3)
         answered = self.ask("a")
@@ -219,11 +219,11 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
     def test_never_idle(self) -> None:
-        """Without a limit no timer runs between requests."""
+        """No timer runs between requests without a limit."""
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
     def test_no_reply(self) -> None:
-        """A request without a reply is done at once while the socket takes more, and waits where not."""
+        """A request without a response fires once the socket accepts it."""
         free = self.protocol.request(ProduceRequest(), expect_reply=False)
         self.assertIsNone(self.successResultOf(free))
         self.assertIs(self.link.producer, self.protocol)
@@ -237,7 +237,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.protocol.in_flight, 0)
 
     def test_full_for_too_long(self) -> None:
-        """A broker that does not read for as long as a reply may take is given up."""
+        """A broker that does not read for the time of a request is given up."""
         self.protocol.pauseProducing()
         full = self.protocol.request(ProduceRequest(), expect_reply=False)
         self.network.pump(30.1)
@@ -245,7 +245,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertTrue(self.link.gone)
 
     def test_close(self) -> None:
-        """What was sent still leaves; who waits is told; it is closed when the transport says so."""
+        """A close sends the remaining bytes, fails waiting requests, and fires once the socket is closed."""
         waiting = self.ask("x")
         closed = self.protocol.close(ClientClosed("enough"))
         self.failureResultOf(waiting, ClientClosed)
@@ -258,7 +258,7 @@ class ProtocolTests(SynchronousTestCase):
         self.assertEqual(self.network.clock.getDelayedCalls(), [])
 
     def test_close_in_vain(self) -> None:
-        """A broker that does not read is not waited for for ever."""
+        """A close of a connection to a broker that does not read ends after a while."""
         closed = self.protocol.close(ClientClosed("enough"))
         self.network.clock.advance(CLOSE_S - 0.1)
         self.assertNoResult(closed)
@@ -267,7 +267,7 @@ class ProtocolTests(SynchronousTestCase):
         self.successResultOf(closed)
 
     def test_buffers(self) -> None:
-        """The socket's buffers are set only where a setting says how large."""
+        """The socket's buffers are set only if settings have a size."""
         self.connect(ConnectionLimits())
         self.assertEqual(self.link.options, [])
         self.assertEqual(self.link.bufferSize, READ_BYTES)

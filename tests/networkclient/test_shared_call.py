@@ -10,23 +10,23 @@ from kafkatx.networkclient.shared_call import SharedCall
 
 class SharedCallTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Work that ends when the test says so."""
+        """Make work that ends when the test says so."""
         self.shared: SharedCall[str] = SharedCall()
         self.started: list[str] = []
         self.ends: dict[str, Deferred[str]] = {}
 
     async def work(self, key: str) -> str:
-        """Note it, and wait."""
+        """Record the key, and wait."""
         self.started.append(key)
         self.ends[key] = Deferred()
         return await self.ends[key]
 
     def wait(self, key: str) -> Deferred[str]:
-        """One who asks."""
+        """Call for a key."""
         return self.shared.wait(key, lambda: self.work(key))
 
     def test_once(self) -> None:
-        """What runs is not started again, per key; afterwards it is."""
+        """Work in progress is shared per key, and started again afterwards."""
         a1, b, a2 = self.wait("a"), self.wait("b"), self.wait("a")
         self.assertEqual(self.started, ["a", "b"])
         self.ends["a"].callback("done")
@@ -36,7 +36,7 @@ class SharedCallTests(SynchronousTestCase):
         self.assertEqual(self.started, ["a", "b", "a"])
 
     def test_at_once(self) -> None:
-        """Work that ends before it is waited for is done."""
+        """Work that ends synchronously gives its result."""
 
         async def quick() -> str:
             return "quick"
@@ -45,7 +45,7 @@ class SharedCallTests(SynchronousTestCase):
             self.assertEqual(self.successResultOf(self.shared.wait("a", quick)), "quick")
 
     def test_failure(self) -> None:
-        """All who wait get the error, and who asks then starts anew."""
+        """All callers get the error, and the next caller starts the work again."""
         first, second = self.wait("a"), self.wait("a")
         self.ends["a"].errback(ValueError("no"))
         for one in (first, second):
@@ -53,7 +53,7 @@ class SharedCallTests(SynchronousTestCase):
         self.assertNoResult(self.wait("a"))
 
     def test_cancel(self) -> None:
-        """One who does not wait any more does not end it for the others."""
+        """A cancelled caller does not end the work of the others."""
         first, second = self.wait("a"), self.wait("a")
         first.cancel()
         self.failureResultOf(first, CancelledError)
@@ -61,7 +61,7 @@ class SharedCallTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(second), "done")
 
     def test_close(self) -> None:
-        """What runs is cancelled, and who waits is told why."""
+        """A close cancels the work, and callers get the close's error."""
         waiting = self.wait("a")
         self.shared.close(ValueError("closed"))
         self.failureResultOf(waiting, ValueError)

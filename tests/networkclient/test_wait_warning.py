@@ -19,7 +19,7 @@ from tests.networkclient.case import ClusterTestCase
 
 class WaitWarningTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A clock that does not begin at 0."""
+        """Make a clock that does not begin at 0."""
         self.clock = Clock()
         self.clock.advance(1000)
 
@@ -38,7 +38,7 @@ class WaitWarningTests(SynchronousTestCase):
         self.assertEqual(formatEvent(events[-1]), "a broker has answered after 60 s")
 
     def test_silence(self) -> None:
-        """A broker that neither refuses nor answers has its own words."""
+        """A broker that neither refuses nor answers has a message of its own."""
         with capturedLogs() as events, WaitWarning(self.clock, "a:1"):
             self.clock.advance(5)
         self.assertEqual(formatEvent(events[0]), "no broker at a:1 for 5 s; still waiting for an answer")
@@ -50,7 +50,7 @@ class WaitWarningTests(SynchronousTestCase):
         self.assertEqual((events, self.clock.getDelayedCalls()), ([], []))
 
     def test_failure(self) -> None:
-        """Leaving with an exception says nothing of an answer, and leaves no timer."""
+        """A wait that ends with an exception logs no answer, and leaves no timer."""
         with capturedLogs() as events:
             try:
                 with WaitWarning(self.clock, "a:1"):
@@ -66,7 +66,7 @@ class StartTests(SynchronousTestCase):
     """Every client warns while its start waits for a broker that accepts connections and is silent."""
 
     def check(self, make: Any, **settings: Any) -> None:
-        """Start a client; its warning names the server, and comes once in seven seconds."""
+        """Start a client; check that its warning names the server, and comes once in seven seconds."""
         network = Network()
         network.mute.add(1)
         client = make(
@@ -105,7 +105,7 @@ class StartTests(SynchronousTestCase):
 
 class RetryTests(ClusterTestCase):
     def test_refusals(self) -> None:
-        """A call that brokers refuse again and again is logged seldom, with the reason."""
+        """A call that brokers refuse repeatedly is logged seldom, with the reason."""
 
         async def attempt() -> None:
             raise RequestError(ErrorCode.NOT_CONTROLLER, "not the controller")

@@ -12,7 +12,7 @@ from kafkatx.networkclient.waiters import Waiters
 
 class WaitersTests(SynchronousTestCase):
     def test_fire(self) -> None:
-        """All who wait get the result, in their order; who comes later waits for the next."""
+        """All waiters get the result in their order; a later one waits for the next."""
         waiters: Waiters[int] = Waiters()
         self.assertFalse(waiters)
         order: list[int] = []
@@ -29,7 +29,7 @@ class WaitersTests(SynchronousTestCase):
         self.assertNoResult(waiters.wait())
 
     def test_fail(self) -> None:
-        """All fail; who cancelled is left out."""
+        """All waiters fail; cancelled ones are left out."""
         waiters: Waiters[int] = Waiters()
         gone, there = waiters.wait(), waiters.wait()
         gone.cancel()
@@ -39,7 +39,7 @@ class WaitersTests(SynchronousTestCase):
         self.failureResultOf(there, ValueError)
 
     def test_one_cancels_another(self) -> None:
-        """One who is told may cancel one who is not told yet."""
+        """A waiter that fires may cancel another that has not fired."""
         waiters: Waiters[int] = Waiters()
         first, second = waiters.wait(), waiters.wait()
         first.addCallback(lambda _: second.cancel())

@@ -113,7 +113,7 @@ class OracleTests(SynchronousTestCase):
     def test_sticky(
         self, before: dict[str, Member], topics: dict[str, int], others: dict[str, Member]
     ) -> None:
-        """Sticky assignments of equal subscriptions are even, and keep no fewer partitions than the others'."""
+        """Sticky assignments of equal subscriptions are even, and keep no fewer partitions than others'."""
         had = after(STICKY, before, STICKY.assign(before, topics), 1)
         known = {n: had[n]._replace(topics=m.topics) if n in had else m for n, m in others.items()}
         mine = STICKY.assign(known, topics)

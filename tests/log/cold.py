@@ -1,4 +1,4 @@
-"""A file system whose page cache the test empties, and a worker that works when the test says so."""
+"""A file system whose page cache the test empties, and a worker that the test runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_BYTES = 4096
 
 
 class ColdFiles(QuickFiles):
-    """Notes which blocks of which files are in memory.
+    """Files that record which blocks of which files are in memory.
 
     :ivar waited: what was read from the disk outside of the worker: file name and position.
     :ivar opened: the paths opened outside of the worker.
@@ -33,7 +33,7 @@ class ColdFiles(QuickFiles):
         self._blocks: set[tuple[str, int]] = set()
 
     def drop(self) -> None:
-        """Empty the page cache, and forget what was noted."""
+        """Empty the page cache, and forget the recorded calls."""
         self._blocks.clear()
         self.waited.clear()
         self.opened.clear()
@@ -42,7 +42,7 @@ class ColdFiles(QuickFiles):
     # --- the worker
 
     def workers(self, name: str) -> Worker:
-        """Workers: those that read ahead wait for :meth:`work`, all others work at once."""
+        """Return workers: those that read ahead wait for :meth:`work`, all others work at once."""
         return self._later if name.startswith("read-ahead") else self._now
 
     def _now(self, function: Callable[[], Any]) -> Deferred[Any]:
@@ -58,7 +58,7 @@ class ColdFiles(QuickFiles):
         return done
 
     def work(self) -> int:
-        """Do what waits; return how much that was."""
+        """Do the waiting work; return the number of calls."""
         jobs, self.jobs = self.jobs, []
         for function, done in jobs:
             self._now(function).chainDeferred(done)
@@ -77,7 +77,7 @@ class ColdFiles(QuickFiles):
             self._blocks.update(_blocks(file, position, size))
 
     def open(self, path: str, *flags: int) -> SharedFile:
-        """Note it."""
+        """Record the path, and open."""
         if not self.in_worker:
             self.opened.append(path)
         return super().open(path, *flags)
@@ -116,7 +116,7 @@ class _Cached:
         self._files = files
 
     def pread(self, file: SharedFile, size: int, position: int) -> bytes:
-        """Read what is there."""
+        """Return the cached bytes."""
         data = QuickFiles.pread(self._files, file, size, position)
         if not self._files.has(file, position, len(data)):
             raise BlockingIOError

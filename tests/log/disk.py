@@ -22,7 +22,7 @@ TORN_AT = (512, 4096)
 
 
 class FileNode:
-    """A file: what it holds, what it held at its last sync, and the 512-byte sectors written since."""
+    """A file: its content, its content at the last sync, and the 512-byte sectors written since."""
 
     def __init__(self, data: bytes = b"") -> None:
         self.data = bytearray(data)
@@ -30,7 +30,7 @@ class FileNode:
         self.dirty: set[int] = set()
 
     def write(self, data: bytes, position: int) -> None:
-        """Write; beyond the end there are zeros first."""
+        """Write; fill with zeros up to a position beyond the end."""
         end = position + len(data)
         if len(self.data) < end:
             self.data.extend(bytes(end - len(self.data)))
@@ -38,7 +38,7 @@ class FileNode:
         self.dirty.update(range(position // 512, (end + 511) // 512))
 
     def truncate(self, size: int) -> None:
-        """Cut, or fill up with zeros."""
+        """Truncate, or extend with zeros."""
         if size < len(self.data):
             del self.data[size:]
         else:
@@ -46,7 +46,7 @@ class FileNode:
         self.dirty.add(size // 512)
 
     def sync(self) -> None:
-        """All of it is on the disk."""
+        """Bring all of the file to the disk."""
         self.durable = bytes(self.data)
         self.dirty.clear()
 
@@ -66,7 +66,7 @@ class FileNode:
 
 
 class DirNode:
-    """A directory: its entries, those that are sure to be on the disk, and the changes between them."""
+    """A directory: its entries, those that are on the disk, and the changes between them."""
 
     def __init__(self) -> None:
         self.entries: dict[str, FileNode | DirNode] = {}
@@ -82,7 +82,7 @@ class DirNode:
         self._change(("unlink", name, None))
 
     def rename(self, old: str, new: str) -> None:
-        """Rename an entry, over what is there; a disk does that wholly or not at all."""
+        """Rename an entry, replacing another; a disk does that wholly or not at all."""
         self._change((old, new, self.entries[old]))
 
     def _change(self, change: tuple[str, str, FileNode | DirNode | None]) -> None:
@@ -90,12 +90,12 @@ class DirNode:
         self._pending.append(change)
 
     def sync(self) -> None:
-        """All entries are on the disk."""
+        """Bring all entries to the disk."""
         self._durable = dict(self.entries)
         self._pending.clear()
 
     def survivors(self, random: Random, path: str = "") -> Iterator[tuple[str, bytes | None]]:
-        """Each path that is there after a power cut, with the content; None for a directory."""
+        """Yield each path that is there after a power cut, with the content; None for a directory."""
         entries = dict(self._durable)
         for change in self._pending[: random.randint(0, len(self._pending))]:
             _apply(entries, change)
@@ -177,7 +177,7 @@ class PowerCutFiles(Files):
         return node
 
     def _dir(self, path: str) -> tuple[DirNode, str]:
-        """The directory that a path stands in, and its name there."""
+        """Return the directory that a path is in, and its name there."""
         *names, name = self._names(path)
         node = self._node(names)
         assert isinstance(node, DirNode)
@@ -190,7 +190,7 @@ class PowerCutFiles(Files):
     # --- as Files
 
     def open(self, path: str, flags: int = os.O_RDWR) -> SharedFile:
-        """Open, and remember which file it is, whatever it is called later."""
+        """Open, and remember the file's node, whatever its name is later."""
         file = _Noted(path, flags)
         directory, name = self._dir(path)
         if name not in directory.entries:
@@ -200,7 +200,7 @@ class PowerCutFiles(Files):
         return file
 
     def create(self, path: str) -> SharedFile:
-        """Create or empty."""
+        """Create or truncate."""
         self._step()
         file = _Noted(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         directory, name = self._dir(path)
@@ -219,7 +219,7 @@ class PowerCutFiles(Files):
         self._nodes_of(file).write(b"".join(buffers), position)
 
     def truncate(self, file: SharedFile, size: int) -> None:
-        """Cut."""
+        """Truncate."""
         self._step()
         super().truncate(file, size)
         self._nodes_of(file).truncate(size)

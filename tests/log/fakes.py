@@ -19,55 +19,55 @@ from kafkatx.types import SharedFile
 
 
 class Settings:
-    """The little of BrokerConfig that a store asks for."""
+    """The settings of BrokerConfig that a store reads."""
 
     def __init__(self, *log_dirs: str, broker_id: int = 1) -> None:
         self._values: dict[str, Any] = {"log.dirs": list(log_dirs), "broker.id": broker_id}
 
     def get(self, name: str) -> Any:
-        """The value of a setting."""
+        """Return the value of a setting."""
         return self._values[name]
 
 
 def at_once(name: str) -> Worker:
-    """Workers that work where they are called."""
+    """Return a worker that works where it is called."""
     return execute
 
 
 def file_store(
     clock: IReactorTime, *log_dirs: str, broker_id: int = 1, files: Files | None = None
 ) -> FileLogStore:
-    """A store in files whose Deferreds fire at once."""
+    """Return a store in files whose Deferreds fire at once."""
     return FileLogStore(
         Settings(*log_dirs, broker_id=broker_id), at_once, clock, find_retention, files or QuickFiles()
     )
 
 
 def memory_store(clock: IReactorTime) -> MemoryLogStore:
-    """A store in memory."""
+    """Return a store in memory."""
     return MemoryLogStore(Settings(), at_once, clock, find_retention)
 
 
 def crash(store: FileLogStore) -> None:
-    """Crash a store as kill -9 does: its descriptors are closed, with them the lock; nothing is written."""
+    """Crash a store as kill -9 does: descriptors and lock are closed, and nothing is written."""
     for log_dir in store._log_dirs:
         log_dir.files.unlock()
     store._entries.clear()
 
 
 def names(log: FileLog) -> list[str]:
-    """The names in a log's directory."""
+    """Return the names in a log's directory."""
     return sorted(os.listdir(log.directory))
 
 
 class QuickFiles(Files):
-    """The real file system without its waiting: these tests end processes, not machines."""
+    """The real file system without syncs: these tests end processes, not machines."""
 
     def sync(self, file: SharedFile) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def sync_dir(self, path: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class FailingFiles(QuickFiles):
@@ -92,13 +92,13 @@ class FailingFiles(QuickFiles):
         super().writev(file, buffers, position, size)
 
     def truncate(self, file: SharedFile, size: int) -> None:
-        """Cut, or fail."""
+        """Truncate, or fail."""
         if self.fail_truncate:
             raise OSError(errno.EIO, "truncate failed", file.path)
         super().truncate(file, size)
 
     def sync(self, file: SharedFile) -> None:
-        """Note the name, or fail."""
+        """Record the name, or fail."""
         if self.fail_sync:
             raise OSError(errno.EIO, "sync failed", file.path)
         self.synced.append(os.path.basename(file.path))

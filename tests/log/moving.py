@@ -1,4 +1,4 @@
-"""Shared by the tests of moves: a store with two dirs, one log, and copying that works step by step."""
+"""Shared by the tests of moves: a store with two dirs, one log, and copying step by step."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100, file_delete_delay
 
 
 class MovingFiles(BadFiles):
-    """Files that may fail, and that know which paths were synced."""
+    """Files that may fail, and that record which paths were synced."""
 
     def __init__(self) -> None:
         super().__init__()
         self.synced: list[str] = []
 
     def sync(self, file: SharedFile) -> None:
-        """Note it, or fail."""
+        """Record the path, or fail."""
         super().sync(file)
         self.synced.append(file.path)
 
@@ -57,7 +57,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         self.assertEqual(self.place(), self.dirs[0])
 
     def make_store(self) -> FileLogStore:
-        """A store in the two dirs."""
+        """Return a store in the two dirs."""
 
         def workers(name: str) -> Worker:
             return self.copying(name) if name == "relocation" else execute
@@ -65,7 +65,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         return FileLogStore(Settings(*self.dirs), workers, self.clock, find_retention, self.files)
 
     def reopened(self) -> FileLogStore:
-        """A store that is open."""
+        """Return a store that is open."""
         self.copying.holding = False
         store = self.make_store()
         self.result(store.open(lambda topic: SMALL))
@@ -80,7 +80,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         self.log = self.store.logs[T0]
 
     def place(self) -> str:
-        """The dir that the log is in, by what the store says."""
+        """Return the dir that the log is in, by the store."""
         (found,) = (place.path for place in self.store.dirs if T0 in place.logs)
         return found
 
@@ -100,7 +100,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         self.copying.work(steps)
 
     def check_content(self) -> None:
-        """The log has all that was written, at the offsets at which it was, and tells the same sizes."""
+        """Check that the log has all written records at their offsets, and reports the same sizes."""
         start = self.log.log_start_offset
         self.assertEqual(self.log.log_end_offset, len(self.written))
         self.assertEqual(self.content(self.log), list(enumerate(self.written))[start:])
@@ -109,7 +109,7 @@ class MoverCase(StoreCase, SynchronousTestCase):
         self.assertEqual(self.log.size_bytes, sum(segment.size for segment in self.log.segments))
 
     def listed(self, number: int) -> list[str]:
-        """The directories in a log dir, ids left out."""
+        """Return the directories in a log dir, ids left out."""
         path = self.dirs[number]
         names = [name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name))]
         return sorted(re.sub(r"\.[0-9a-f]{32}", "", name) for name in names)

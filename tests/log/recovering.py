@@ -18,17 +18,17 @@ class RecoveryCase(StoreCase):
     """A log in a dir of its own."""
 
     def setUp(self) -> None:
-        """One log dir; ``keep`` a copy of what is in it."""
+        """Make one log dir; ``keep`` a copy of its content."""
         super().setUp()
         self.path = os.path.abspath(self.mktemp())
         self.keep = self.mktemp()
 
     def make_store(self) -> Any:
-        """A store in the test's dir."""
+        """Return a store in the test's dir."""
         return file_store(self.clock, self.path)
 
     def fill(self, count: int = 12, clean: bool = False, config: LogConfig = SMALL) -> Any:
-        """A log of *count* batches of two records in several segments, closed or crashed, and copied."""
+        """Make a log of *count* batches of two records in several segments, closed or crashed, and copied."""
         store = self.opened(config)
         log = self.result(store.create(TP, uuid.uuid4(), config))
         for number in range(count):
@@ -55,11 +55,11 @@ class RecoveryCase(StoreCase):
         return store.logs[TP]
 
     def file(self, name: str) -> str:
-        """The path of one of the log's files."""
+        """Return the path of one of the log's files."""
         return os.path.join(self.path, str(TP), name)
 
     def read_file(self, name: str) -> bytes:
-        """The content of one of the log's files."""
+        """Return the content of one of the log's files."""
         with open(self.file(name), "rb") as file:
             return file.read()
 
@@ -69,7 +69,7 @@ class RecoveryCase(StoreCase):
             file.write(data)
 
     def check_prefix(self, log: Any, batches: int) -> None:
-        """The log holds the first so many batches, serves them, and takes the next one."""
+        """Check that the log holds the first *batches*, serves them, and accepts the next one."""
         expected: list[tuple[int, bytes]] = []
         for number in range(batches):
             expected += [(2 * number, b"%d" % number * 30), (2 * number + 1, b"-")]
@@ -88,7 +88,7 @@ class RecoveryCase(StoreCase):
         self.assertEqual(appended.base_offset, 2 * batches)
 
     def refused(self, config: LogConfig = SMALL) -> str:
-        """Open the log again; return why it is not served. No file has changed."""
+        """Open the log again; return why it is unavailable, after a check that no file has changed."""
         before = self.contents()
         store = self.make_store()
         self.result(store.open(lambda topic: config))
@@ -103,7 +103,7 @@ class RecoveryCase(StoreCase):
         return {name: self.read_file(name) for name in os.listdir(self.file("")) if ".log" in name}
 
     def check_kept(self, before: dict[str, bytes]) -> None:
-        """Every byte that was in the ``.log`` files *before* is in them or kept beside them."""
+        """Check that every byte of the ``.log`` files *before* is in them or kept beside them."""
         joined: dict[str, bytes] = {}
         for name, data in sorted(self.contents().items(), key=lambda one: (len(one[0]), one[0])):
             joined[name[:24]] = joined.get(name[:24], b"") + data

@@ -18,7 +18,7 @@ def stored(
     epoch: int = 0,
     producer: tuple[int, int, int] = (-1, -1, -1),
 ) -> bytes:
-    """A batch as it is in a log: with base offset and leader epoch."""
+    """Return a batch as it is in a log: with base offset and leader epoch."""
     data = bytearray(batch(values, timestamps, producer=producer))
     struct.pack_into(">q", data, 0, base_offset)
     struct.pack_into(">i", data, 12, epoch)
@@ -38,7 +38,7 @@ def append(segment: LogSegment, *batches: bytes, interval: int = 0) -> None:
 
 
 def staged(*batches: bytes, now_ms: int = NOW_MS) -> StagedBatches:
-    """Batches that are to be written to a log."""
+    """Return batches that are to be written to a log."""
     made = StagedBatches()
     made.append_ms = now_ms
     for data in batches:
@@ -51,7 +51,7 @@ def staged(*batches: bytes, now_ms: int = NOW_MS) -> StagedBatches:
 def make_segment(
     directory: str, *batches: bytes, base_offset: int = 0, files: Files | None = None, interval: int = 0
 ) -> LogSegment:
-    """A segment with these batches, in a directory that is made if necessary."""
+    """Return a segment with these batches, in a directory that is made if necessary."""
     os.makedirs(directory, exist_ok=True)
     segment = LogSegment.create(files or Files(), directory, base_offset, NOW_MS)
     append(segment, *batches, interval=interval)

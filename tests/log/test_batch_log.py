@@ -1,4 +1,4 @@
-"""Tests of kafkatx.log.batch_log: what a storage is asked to do. The contract is in ``test_batch_store``."""
+"""Tests of kafkatx.log.batch_log: the calls to a storage. The contract is in ``test_batch_store``."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Storage:
         self.syncs = 0
 
     def load(self) -> Iterable[bytes]:
-        """All batches, by offset."""
+        """Return all batches, by offset."""
         return [self.batches[offset] for offset in sorted(self.batches)]
 
     def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
-        """Keep all, or fail."""
+        """Keep all batches, or fail."""
         if self.error is not None:
             raise self.error
         self.batches |= {one.base_offset: data for one, data in batches}
 
     def get(self, batches: Sequence[BatchInfo]) -> bytes:
-        """The bytes of batches."""
+        """Return the bytes of batches."""
         return b"".join(self.batches[one.base_offset] for one in batches)
 
     def drop(self, batches: Sequence[BatchInfo]) -> None:
@@ -63,7 +63,7 @@ class BatchLogTests(SynchronousTestCase):
         self.log = self.open()
 
     def open(self, log_start_offset: int = 0) -> BatchLog:
-        """A log over what the storage has, with two batches in a segment."""
+        """Return a log over the storage's batches, with two batches in a segment."""
         clock = Clock()
         clock.advance(NOW_MS / 1000)
         config = LogConfig(segment_bytes=2 * ONE)

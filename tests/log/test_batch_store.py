@@ -1,4 +1,4 @@
-"""Stores of other people: what they find is compared with the topics that there are."""
+"""Stores of third parties: the logs that they find are compared with the topics of the cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class LastingBatches(MemoryBatches):
-    """Batches that outlive the process, as far as the store knows."""
+    """Batches that outlive the process, as far as the store can see."""
 
     lasting = True
 
@@ -31,39 +31,39 @@ class LastingBatches(MemoryBatches):
         self.deleted: list[TopicPartition] = []
 
     def open(self) -> Sequence[FoundLog]:
-        """The batches of an earlier process."""
+        """Return the batches of an earlier process."""
         return self.found
 
     def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> Any:
-        """In memory all the same."""
+        """Return a storage in memory."""
         return MemoryStorage()
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Note it."""
+        """Record the deletion."""
         self.deleted.append(topic_partition)
 
 
 def expected(deleted: frozenset[uuid.UUID] = frozenset()) -> Expected:
-    """A state with the topic t of one partition."""
+    """Return a state with the topic t of one partition."""
     ids = {T0: KNOWN}
     return Expected("cluster", False, lambda: 1, ids.get, LogDirRecord(deleted=deleted))
 
 
 class BelongingTests(SynchronousTestCase):
     def open(self, batches: LastingBatches, state: Expected) -> BatchLogStore:
-        """Open a store; fails as the store does."""
+        """Open a store; fail as the store does."""
         store = BatchLogStore(batches, lambda name: execute, Clock(), find_retention)
         self.opening = store.open(lambda topic: LogConfig(), state)
         return store
 
     def test_known(self) -> None:
-        """The log of a partition that there is is opened where it was."""
+        """The log of an existing partition is opened where it was."""
         store = self.open(LastingBatches(FoundLog(T0, KNOWN, 7)), expected())
         self.successResultOf(self.opening)
         self.assertEqual(store.logs[T0].log_start_offset, 7)
 
     def test_unknown(self) -> None:
-        """A log of no topic, and one of another topic of the name, end the start; nothing is deleted."""
+        """A log of an unknown topic, or of another topic of the name, fails the start; nothing is deleted."""
         for found in (FoundLog(T1, KNOWN, 0), FoundLog(T0, OTHER, 0)):
             batches = LastingBatches(found)
             self.open(batches, expected())
@@ -72,7 +72,7 @@ class BelongingTests(SynchronousTestCase):
             self.assertEqual(batches.deleted, [])
 
     def test_deleted(self) -> None:
-        """A log of a topic that a client has deleted goes, though a crash came between."""
+        """A log of a topic that a client has deleted is removed even after a crash."""
         batches = LastingBatches(FoundLog(T0, OTHER, 0))
         store = self.open(batches, expected(frozenset({OTHER})))
         self.successResultOf(self.opening)

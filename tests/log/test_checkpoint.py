@@ -25,7 +25,7 @@ A, B = TopicPartition("a.b_c", 0), TopicPartition("x-y", 12)
 
 
 class CheckpointTests(SynchronousTestCase):
-    """Formats, and what is not one."""
+    """Formats, and malformed files."""
 
     def test_offsets(self) -> None:
         """An offset checkpoint has version, count, and a line per partition."""
@@ -75,7 +75,7 @@ class CheckpointTests(SynchronousTestCase):
             self.assertRaises(CheckpointDamaged, decode_offsets, offsets[:end])
 
     def test_epochs_rise(self) -> None:
-        """Epochs and their starts rise, or it is no checkpoint."""
+        """A checkpoint whose epochs or starts do not rise is malformed."""
         for entries in ([(1, 0), (1, 5)], [(2, 0), (1, 5)], [(1, 5), (2, 5)], [(1, 5), (2, 4)]):
             self.assertRaises(CheckpointDamaged, decode_epochs, encode_epochs(entries))
 
@@ -87,6 +87,6 @@ class CheckpointTests(SynchronousTestCase):
         )
     )
     def test_round_trip(self, offsets: dict[tuple[str, int], int]) -> None:
-        """Offsets of any partitions come back."""
+        """Offsets of any partitions are read back as written."""
         named = {TopicPartition(*key): offset for key, offset in offsets.items()}
         self.assertEqual(decode_offsets(encode_offsets(named)), named)

@@ -38,7 +38,7 @@ STEP_MS = 10
 
 class FlipTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A log of three segments, as a clean shutdown leaves it."""
+        """Make a log of three segments, as a clean shutdown leaves it."""
         self.files = QuickFiles()
         self.directory = os.path.abspath(self.mktemp())
         os.mkdir(self.directory)
@@ -60,7 +60,7 @@ class FlipTests(SynchronousTestCase):
         self.assertGreater(min(sizes), 8)
 
     def contents(self) -> dict[str, bytes]:
-        """All files."""
+        """Return all files."""
         found = {}
         for name in os.listdir(self.directory):
             with open(os.path.join(self.directory, name), "rb") as file:
@@ -73,7 +73,7 @@ class FlipTests(SynchronousTestCase):
             file.write(data)
 
     def restore(self) -> None:
-        """Undo whatever a start has done."""
+        """Undo the changes of a start."""
         for name, data in self.contents().items():
             if name not in self.sound:
                 os.unlink(os.path.join(self.directory, name))
@@ -106,7 +106,7 @@ class FlipTests(SynchronousTestCase):
     # --- what is checked
 
     def check(self, what: str) -> None:
-        """After a clean start and after a crash: the right answers, or errors, and every byte is there."""
+        """Check answers and bytes after a clean start and after a crash."""
         state = self.contents()
         for clean, point in ((True, END), (False, 0)):
             try:
@@ -123,7 +123,7 @@ class FlipTests(SynchronousTestCase):
                     self.write(name, data)
 
     def check_bytes(self, what: str) -> None:
-        """Every byte of every ``.log`` is in it, or was kept beside it."""
+        """Check that every byte of every ``.log`` is in it, or was kept beside it."""
         found = self.contents()
         for name, data in self.before.items():
             if name.endswith(".log"):

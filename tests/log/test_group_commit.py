@@ -1,4 +1,4 @@
-"""Group commit: how many commits there are, and whom each of them answers."""
+"""Group commit: the number of commits, and the callers that each of them answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafkatx.log.group_commit import GroupCommit
 
 class GroupCommitTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Commits that end when the test says so."""
+        """Make commits that end when the test says so."""
         self.begun: list[Deferred[int]] = []
         self.commit = GroupCommit(self._begin)
 
@@ -27,7 +27,7 @@ class GroupCommitTests(SynchronousTestCase):
         self.assertFalse(self.commit.is_running)
 
     def test_shared(self) -> None:
-        """However many ask during a commit, one more answers all of them, and not before it has ended."""
+        """All callers during a commit are answered by one more commit, when that has ended."""
         first = self.commit.join()
         later = [self.commit.join() for _ in range(5)]
         self.begun[0].callback(1)
@@ -39,14 +39,14 @@ class GroupCommitTests(SynchronousTestCase):
         self.assertEqual(len(self.begun), 2)
 
     def test_covered(self) -> None:
-        """A caller that the commit under way covers waits for that one."""
+        """A caller whose records the commit in progress covers waits for that one."""
         both = [self.commit.join(), self.commit.join(covered=True)]
         self.begun[0].callback(1)
         self.assertEqual([self.successResultOf(waiting) for waiting in both], [1, 1])
         self.assertEqual(len(self.begun), 1)
 
     def test_failure(self) -> None:
-        """A commit that fails fails for those who waited for it; those after it have their own."""
+        """A failed commit fails for its own waiters; later ones have their own commit."""
         first, second = self.commit.join(), self.commit.join()
         self.begun[0].errback(OSError())
         self.failureResultOf(first, OSError)
@@ -55,7 +55,7 @@ class GroupCommitTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(second), 2)
 
     def test_asked_again_when_told(self) -> None:
-        """A callback may ask again at once, and gets a later commit than those that waited before."""
+        """A callback may request a commit at once, and gets a later one than callers that waited before."""
         first, second = self.commit.join(), self.commit.join()
         again = first.addCallback(lambda _: self.commit.join())
         self.begun[0].callback(1)

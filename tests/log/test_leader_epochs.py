@@ -8,10 +8,10 @@ from kafkatx.log.leader_epochs import EpochEvidence, LeaderEpochCache
 
 
 class LeaderEpochsTests(SynchronousTestCase):
-    """LeaderEpochs."""
+    """Tests of the cache of leader epochs."""
 
     def test_assign(self) -> None:
-        """Only a newer epoch starts anything; one that starts where the last did takes its place."""
+        """Only a newer epoch is added; one with the start of the last replaces it."""
         epochs = LeaderEpochCache([(1, 0)])
         self.assertEqual(epochs.version, 0)
         epochs.assign(1, 5)

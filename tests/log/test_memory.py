@@ -14,7 +14,7 @@ class MemoryLogTests(PartitionLogContract, SynchronousTestCase):
     """The log."""
 
     def make_store(self) -> Any:
-        """A store in memory."""
+        """Return a store in memory."""
         return memory_store(self.clock)
 
 
@@ -24,5 +24,5 @@ class MemoryLogStoreTests(LogStoreContract, SynchronousTestCase):
     durable = False
 
     def make_store(self) -> Any:
-        """A store in memory."""
+        """Return a store in memory."""
         return memory_store(self.clock)

@@ -32,7 +32,7 @@ VALUES = st.lists(st.binary(max_size=40), min_size=1, max_size=5)
 
 @attrs.frozen
 class Kept:
-    """A record of the model, and which offsets its batch has."""
+    """A record of the model, and the offsets of its batch."""
 
     offset: int
     value: bytes
@@ -42,7 +42,7 @@ class Kept:
 
 
 class LogMachine(RuleBasedStateMachine):
-    """A log and what it should hold."""
+    """A log and its expected content."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class LogMachine(RuleBasedStateMachine):
         return found[0]
 
     def make_store(self) -> Any:
-        """The store under test."""
+        """Return the store under test."""
         raise NotImplementedError
 
     @initialize(
@@ -104,7 +104,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule()
     def write(self) -> None:
-        """Make what is staged so."""
+        """Write the staged batches."""
         self.log.write()
         self.model += self.staged
         self.end += len(self.staged)
@@ -113,7 +113,7 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.last is not None)
     @rule()
     def resend(self) -> None:
-        """The producer sends its last batch again, perhaps after a restart: it is known."""
+        """Send the producer's last batch again, and check that it is known even after a restart."""
         assert self.last is not None
         sent, start = self.last
         appended = self.log.append(sent, self.epoch, NOW_MS, True)
@@ -132,7 +132,7 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.staged)
     @rule(data=st.data())
     def truncate(self, data: st.DataObject) -> None:
-        """Cut at the start of some batch."""
+        """Truncate at the start of some batch."""
         starts = sorted(
             {kept.batch_start for kept in self.model if kept.batch_start >= self.start} | {self.end}
         )
@@ -161,7 +161,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(fraction=st.floats(0, 1), max_bytes=st.integers(0, 2000), limit=st.floats(0, 1))
     def read(self, fraction: float, max_bytes: int, limit: float) -> None:
-        """Read a part: it begins with the batch of the offset and goes on without a gap."""
+        """Read a part, and check that it begins with the batch of the offset and has no gaps."""
         offset = self.start + int((self.end - self.start) * fraction)
         end_offset = offset + int((self.end - offset) * limit)
         found = bytes_of(self.log.read(offset, max_bytes, end_offset, True))
@@ -201,7 +201,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @invariant()
     def same_content(self) -> None:
-        """The log holds what the model does."""
+        """Check that the log holds the model's records."""
         if self.log is None:
             return
         assert (self.log.log_start_offset, self.log.log_end_offset) == (self.start, self.end)
@@ -227,7 +227,7 @@ class MemoryMachine(LogMachine):
     """In memory."""
 
     def make_store(self) -> Any:
-        """A store in memory."""
+        """Return a store in memory."""
         return memory_store(self.clock)
 
 
@@ -239,7 +239,7 @@ class FileMachine(LogMachine):
         self.path = tempfile.mkdtemp()
 
     def make_store(self) -> Any:
-        """A store in the machine's dir."""
+        """Return a store in the machine's dir."""
         return file_store(self.clock, self.path)
 
     def _reopen(self) -> None:

@@ -25,7 +25,7 @@ MAX = 2**31 - 1
 
 
 def with_batches(*batches: tuple[int, int], epoch: int = 5) -> ProducerStateManager:
-    """Producer 1 after batches of (first sequence, records); offsets begin at 100."""
+    """Return producer 1 after batches of (first sequence, records); offsets begin at 100."""
     producers = ProducerStateManager()
     offset = 100
     for first, count in batches:
@@ -35,7 +35,7 @@ def with_batches(*batches: tuple[int, int], epoch: int = 5) -> ProducerStateMana
 
 
 class CheckTests(SynchronousTestCase):
-    """ProducerStateManager.check: what becomes of a batch."""
+    """ProducerStateManager.check: the verdict on a batch."""
 
     def test_table(self) -> None:
         """A row: the batches before; epoch, first sequence and count of the new one; the verdict."""
@@ -87,7 +87,7 @@ class CheckTests(SynchronousTestCase):
         self.assertEqual([batch.base_offset for batch in producers.states[1].batches], [101])
 
     def test_expire(self) -> None:
-        """A producer goes when it has been idle for the whole time, not before."""
+        """A producer expires when it has been idle for the whole time, not before."""
         producers = ProducerStateManager()
         producers.record(1, 0, 0, 0, 0, 1000)
         producers.record(2, 0, 0, 1, 1, 1001)

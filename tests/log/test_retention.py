@@ -44,7 +44,7 @@ class KeepAllContractTests(RetentionPolicyContract, SynchronousTestCase):
 
 
 class RetentionTests(SynchronousTestCase):
-    """Return the number of segments that may go."""
+    """The number of segments to delete."""
 
     def test_interface(self) -> None:
         """Every policy provides IRetentionPolicy, and every built-in one is found by its name."""
@@ -60,14 +60,14 @@ class RetentionTests(SynchronousTestCase):
         self.assertEqual({name: found[name] for name in expected}, expected)
 
     def test_time(self) -> None:
-        """The oldest go while their latest record is too old; the first that is not ends it."""
+        """The oldest segments are deleted while their newest record is too old, up to the first newer one."""
         for now_ms, count in ((1500, 0), (1501, 1), (3500, 1), (3501, 3), (4501, 4)):
             found = TimeRetention().expired(SEGMENTS, LogConfig(retention_ms=500), now_ms)
             self.assertEqual(found, count, now_ms)
         self.assertEqual(TimeRetention().expired(SEGMENTS, LogConfig(retention_ms=-1), 10**9), 0)
 
     def test_size(self) -> None:
-        """The oldest go while enough is left without them."""
+        """The oldest segments are deleted while enough bytes are left without them."""
         table = ((-1, 0), (0, 4), (49, 3), (50, 3), (51, 2), (149, 2), (150, 2), (250, 1), (251, 0), (350, 0))
         for retention_bytes, count in table:
             found = SizeRetention().expired(SEGMENTS, LogConfig(retention_bytes=retention_bytes), 0)
@@ -82,5 +82,5 @@ class RetentionTests(SynchronousTestCase):
         self.assertEqual(TimeAndSizeRetention().expired(SEGMENTS, config, 0), 0)
 
     def test_keep(self) -> None:
-        """Nothing goes."""
+        """No segment is deleted."""
         self.assertEqual(KeepAll().expired(SEGMENTS, LogConfig(retention_bytes=0, retention_ms=0), 10**9), 0)

@@ -11,7 +11,7 @@ from tests.broker.running import Held
 
 class StoppableTests(SynchronousTestCase):
     def test_result(self) -> None:
-        """Without an end, the result comes."""
+        """The result is returned if the work is not cancelled."""
         self.assertEqual(self.successResultOf(run_stoppable(execute, lambda _: 5)), 5)
 
     def test_failure(self) -> None:

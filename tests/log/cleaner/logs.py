@@ -31,7 +31,7 @@ EAGER = LogConfig(
 
 
 class CleanerSettings(Settings):
-    """With those that the cleaner asks for."""
+    """Settings with those that the cleaner reads."""
 
     def __init__(self, *log_dirs: str, memory_bytes: int = 1 << 20) -> None:
         super().__init__(*log_dirs)
@@ -42,7 +42,7 @@ class CleanerSettings(Settings):
 def cleaning_store(
     clock: IReactorTime, path: str, files: Files | None = None, memory_bytes: int = 1 << 20
 ) -> FileLogStore:
-    """A store whose Deferreds fire at once, and which cleans in this process."""
+    """Return a store whose Deferreds fire at once, and which cleans in this process."""
     settings = CleanerSettings(path, memory_bytes=memory_bytes)
     return FileLogStore(settings, at_once, clock, find_retention, files or QuickFiles(), clean)
 
@@ -54,7 +54,7 @@ def keyed(
     timestamps: Sequence[int] | None = None,
     headers: Sequence[tuple[str, bytes | None]] = (),
 ) -> bytes:
-    """A batch of magic 2 of some keys and values."""
+    """Return a batch of magic 2 of some keys and values."""
     builder = BatchBuilder(codec, *producer)
     for (key, value), timestamp in zip(pairs, timestamps or [NOW_MS] * len(pairs), strict=True):
         builder.append(key, value, timestamp, headers)
@@ -62,7 +62,7 @@ def keyed(
 
 
 def records_of(log: Any) -> list[tuple[int, bytes | None, bytes | None]]:
-    """Offset, key and value of every record of a log, read as a consumer does."""
+    """Return offset, key and value of every record of a log, read as a consumer does."""
     found = []
     at = log.log_start_offset
     while at < log.log_end_offset:

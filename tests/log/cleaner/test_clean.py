@@ -47,7 +47,7 @@ class CleanTests(SynchronousTestCase):
     """A pass over segments that the test has written."""
 
     def setUp(self) -> None:
-        """A directory."""
+        """Make a directory."""
         self.files = CountingFiles()
         self.directory = self.mktemp()
         os.mkdir(self.directory)
@@ -73,7 +73,7 @@ class CleanTests(SynchronousTestCase):
         self.files.set_mtime_ms(os.path.join(self.directory, f"{segment.base_offset:020d}.log"), modified_ms)
 
     def run_pass(self, first_dirty_offset: int = 0, **changes: Any) -> tuple[list[Cleaned], Finished]:
-        """Clean."""
+        """Run a pass."""
         fields: dict[str, Any] = {
             "name": "p",
             "directory": self.directory,
@@ -95,7 +95,7 @@ class CleanTests(SynchronousTestCase):
         return [one for one in cleaned if isinstance(one, Cleaned)], finished
 
     def content(self, cleaned: Cleaned) -> list[tuple[int, bytes | None]]:
-        """Offsets and values of a new segment's records."""
+        """Return offsets and values of a new segment's records."""
         path = os.path.join(self.directory, f"{cleaned.base_offset:020d}.log{suffix_of('p')}")
         with open(path, "rb") as file:
             data = file.read()
@@ -116,7 +116,7 @@ class CleanTests(SynchronousTestCase):
             self.assertEqual(self.read(name), data)
 
     def read(self, name: str) -> bytes:
-        """A file of the directory."""
+        """Return the content of a file in the directory."""
         with open(os.path.join(self.directory, name), "rb") as file:
             return file.read()
 
@@ -128,7 +128,7 @@ class CleanTests(SynchronousTestCase):
         self.assertEqual(self.content(cleaned), [(0, b"1"), (1, b"2"), (3, b"4")])
 
     def test_groups(self) -> None:
-        """Segments go together while all of the next surely fits: in bytes, in the index, in offsets."""
+        """Segments are merged while the next one fits: in bytes, in the index, in offsets."""
         for number in range(6):
             self.segment([(b"%d" % number, b"x" * 50)])
         size = self.sources[0].size
@@ -146,7 +146,7 @@ class CleanTests(SynchronousTestCase):
         self.assertEqual([len(one.replaces) for one in cleaned], [6, 1])
 
     def test_empty_outcome(self) -> None:
-        """A segment that loses everything becomes an empty one, which keeps the base offset."""
+        """A segment that loses all records becomes an empty one, which keeps the base offset."""
         self.segment([(b"a", b"1")])
         self.segment([(b"a", b"2" * 50)])
         cleaned, _ = self.run_pass(segment_bytes=100)
@@ -154,7 +154,7 @@ class CleanTests(SynchronousTestCase):
         self.assertEqual(cleaned[0].max_timestamp, -1)
 
     def test_map_too_small(self) -> None:
-        """With room for few keys a pass ends at a batch's end, and the next one goes on from there."""
+        """A pass with memory for few keys ends at the end of a batch, and the next one continues there."""
         self.segment(*[[(b"%d" % number, b"x"), (b"k", b"%d" % number)] for number in range(5)])
         (cleaned,), finished = self.run_pass(memory_bytes=5 * ENTRY_BYTES)
         self.assertEqual(finished.end_offset, 6)
@@ -164,13 +164,13 @@ class CleanTests(SynchronousTestCase):
         self.assertEqual(finished.end_offset, 10)
 
     def test_always_goes_on(self) -> None:
-        """However small the memory, at least one batch is cleaned."""
+        """At least one batch is cleaned, however small the memory."""
         self.segment([(b"a", b"1"), (b"a", b"2")], [(b"b", b"3")])
         _, finished = self.run_pass(memory_bytes=1)
         self.assertEqual(finished.end_offset, 2)
 
     def test_nothing_but_gaps(self) -> None:
-        """A dirty part without records is passed over."""
+        """A dirty part without records is skipped."""
         self.segment()
         self.end += 10
         _, finished = self.run_pass()
@@ -193,7 +193,7 @@ class CleanTests(SynchronousTestCase):
         self.assertEqual(Files().mtime_ms(segment.path(".log")), NOW + 3000)
 
     def test_synced(self) -> None:
-        """All three files and the directory are on the disk before a new segment is told of."""
+        """All three files and the directory are synced before a new segment is reported."""
         self.segment([(b"a", b"1")])
         self.files.synced.clear()
         self.run_pass()
@@ -202,7 +202,7 @@ class CleanTests(SynchronousTestCase):
         self.assertEqual(names[3:], [os.path.basename(self.directory)])
 
     def test_damage(self) -> None:
-        """A damaged batch ends the pass with its place; nothing is left out silently."""
+        """A damaged batch ends the pass with its position; no record is dropped silently."""
         self.segment([(b"a", b"1")], [(b"b", b"2")])
         first = len(keyed([(b"a", b"1")]))
         path = os.path.join(self.directory, f"{0:020d}.log")
@@ -219,7 +219,7 @@ class CleanTests(SynchronousTestCase):
         self.run_pass()
 
     def test_abandoned(self) -> None:
-        """A pass that is not wanted any more ends."""
+        """A pass that is cancelled ends."""
         self.segment([(b"a", b"1")])
 
         def unwanted() -> None:
@@ -228,7 +228,7 @@ class CleanTests(SynchronousTestCase):
         self.assertRaises(CleaningAborted, self.run_pass, alive=unwanted)
 
     def test_old_tombstones(self) -> None:
-        """Tombstones of magic 1 go by the age of their segment before that of the last clean one."""
+        """Tombstones of magic 1 are removed by the age of their segment before that of the last clean one."""
         for age_ms, offsets in ((RETENTION, [2, 3]), (RETENTION - 1, [0, 2, 3])):
             self.setUp()
             self.segment([(b"a", None)], [(b"b", b"1")], magic=1, modified_ms=NOW - age_ms)
@@ -238,7 +238,7 @@ class CleanTests(SynchronousTestCase):
             self.assertEqual([offset for offset, _ in self.content(cleaned[0])], offsets)
 
     def test_old_tombstones_at_first(self) -> None:
-        """Without a clean part no tombstone of magic 1 is removed."""
+        """No tombstone of magic 1 is removed without a clean part."""
         self.segment([(b"a", None)], magic=1, modified_ms=1)
         cleaned, _ = self.run_pass()
         self.assertEqual([offset for offset, _ in self.content(cleaned[0])], [0])

@@ -1,4 +1,4 @@
-"""The cleaner's round in a store: which log, what becomes of a pass, and what goes on meanwhile."""
+"""The cleaner's rounds in a store: the choice of a log, results of passes, and concurrent changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CleanerTests(SynchronousTestCase):
     """A store that cleans in steps."""
 
     def setUp(self) -> None:
-        """An open store; ``between`` is called between a pass's steps."""
+        """Open a store; ``between`` is called between a pass's steps."""
         self.clock = Clock()
         self.clock.advance(NOW_MS / 1000)
         self.path = self.mktemp()
@@ -46,7 +46,7 @@ class CleanerTests(SynchronousTestCase):
         self.addCleanup(lambda: self.successResultOf(self.store.close()))
 
     def open(self) -> Any:
-        """Another store on the same files."""
+        """Open another store on the same files."""
         store = cleaning_store(self.clock, self.path)
         store._cleaner._run_pass = self.run_pass
         self.successResultOf(store.open(lambda topic: HUNDRED))
@@ -60,7 +60,7 @@ class CleanerTests(SynchronousTestCase):
             yield step
 
     def log(self, name: TopicPartition = TP, count: int = 6, **settings: Any) -> Any:
-        """A log of *count* segments of a record each, all of one key, and an active one."""
+        """Make a log of *count* segments of a record each, all of one key, and an active one."""
         config = attrs.evolve(HUNDRED, **settings)
         log = self.successResultOf(self.store.create(name, uuid.uuid4(), config))
         for number in range(count):
@@ -70,12 +70,12 @@ class CleanerTests(SynchronousTestCase):
         return log
 
     def clean(self, now_ms: int = NOW_MS) -> bool:
-        """One round."""
+        """Run one round."""
         found: bool = self.successResultOf(self.store.clean(now_ms))
         return found
 
     def names(self, *endings: str) -> list[str]:
-        """Files with these endings in the log's directory."""
+        """Return files with these endings in the log's directory."""
         return sorted(name for name in os.listdir(os.path.join(self.path, str(TP))) if name.endswith(endings))
 
     def test_cleaned(self) -> None:
@@ -90,7 +90,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertFalse(self.clean())
 
     def test_checkpoint(self) -> None:
-        """Up to where a log is clean is in Kafka's file, and known after a restart and after a crash."""
+        """The clean offset is in Kafka's checkpoint, and is known after a restart and after a crash."""
         self.log()
         self.assertTrue(self.clean())
         with open(os.path.join(self.path, CLEANED_OFFSETS), "rb") as file:
@@ -101,7 +101,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertFalse(self.clean())
 
     def test_gaps_after_the_policy_has_changed(self) -> None:
-        """A log that is compacted no more keeps its gaps through a recovery."""
+        """A log that is no longer compacted keeps its gaps through a recovery."""
         log = self.log()
         log.append(keyed([(b"a", b"x"), (b"b", b"y")]), 0, NOW_MS, True)
         log.write()
@@ -115,7 +115,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(records_of(store.logs[TP]), expected)
 
     def test_old_files_go_later(self) -> None:
-        """The old files are put aside at once and unlinked after file.delete.delay.ms."""
+        """The old files are renamed at once and unlinked after file.delete.delay.ms."""
         log = self.log()
         old = log.read(0, 10**6, 6, True)
         content = old.tobytes()
@@ -166,7 +166,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(self.store.logs[TP].flushed_offset, 6)
 
     def test_appends_meanwhile(self) -> None:
-        """Records that come while a pass is under way are there afterwards, and known to be dirty."""
+        """Records that are appended during a pass are there afterwards, and dirty."""
         log = self.log()
 
         def append() -> None:
@@ -179,12 +179,12 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(log.first_dirty_offset, 6)
 
     def refused(self) -> None:
-        """A round whose pass comes to nothing: nothing of it is left."""
+        """Run a round whose pass is refused; check that nothing of it is left."""
         self.assertFalse(self.clean())
         self.assertEqual(self.names(".cleaned", ".swap"), [])
 
     def test_cut_meanwhile(self) -> None:
-        """The outcome of a pass over a log that was cut is refused."""
+        """The result of a pass over a log that was truncated is refused."""
         log = self.log()
         self.between = lambda: log.truncate_to(3)
         self.refused()
@@ -194,7 +194,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual([offset for offset, _, _ in records_of(log)], [1, 2])  # 2 is in the active segment
 
     def test_retained_meanwhile(self) -> None:
-        """The outcome of a pass that has read segments that are gone is refused; the next one is taken."""
+        """The result of a pass is refused if segments that it read are gone; the next one is accepted."""
         log = self.log()
         self.between = lambda: log.advance_log_start(2)
         self.refused()
@@ -235,7 +235,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual([name for name in os.listdir(self.path) if name == str(TP)], [])
 
     def test_created_again_meanwhile(self) -> None:
-        """The outcome of a pass never gets into another topic of the same name."""
+        """The result of a pass never gets into another topic of the same name."""
         self.log()
 
         def again() -> None:
@@ -248,7 +248,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual([offset for offset, _, _ in records_of(self.store.logs[TP])], [0, 1])
 
     def test_damage(self) -> None:
-        """A damaged log is told of, left as it is, and tried again later; others are cleaned."""
+        """A damaged log is reported, left as it is, and tried again later; others are cleaned."""
         log = self.log()
         path = os.path.join(self.path, str(TP), f"{2:020d}.log")
         with open(path, "r+b") as file:
@@ -276,7 +276,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(len(records_of(log)), 6)
 
     def test_our_bug(self) -> None:
-        """After any error in a pass the cleaner goes on, and so does the broker."""
+        """The cleaner and the broker go on after any error in a pass."""
         log = self.log()
 
         def fail() -> None:
@@ -287,7 +287,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual(len(records_of(log)), 6)
 
     def test_close_ends_a_pass(self) -> None:
-        """Closing the store gives up the pass that is under way, and the log is as it was."""
+        """A close of the store cancels the pass, and the log is as it was."""
         self.log()
         closing: list[Deferred[None]] = []
         self.between = lambda: closing.append(self.store.close())
@@ -307,7 +307,7 @@ class CleanerTests(SynchronousTestCase):
         self.assertFalse(self.clean())
 
     def test_other_memory(self) -> None:
-        """log.cleaner.dedupe.buffer.size may change while the broker runs: the next pass goes by it."""
+        """log.cleaner.dedupe.buffer.size may change while the broker runs: the next pass uses it."""
         self.log()
         self.assertTrue(self.clean())
         self.store.reconfigure(BrokerConfig.load(None, {"log.cleaner.dedupe.buffer.size": "1234"}))

@@ -28,7 +28,7 @@ PAIRS = st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=6)
 
 
 class CompactionMachine(RuleBasedStateMachine):
-    """A compacted log, and all that was ever written to it."""
+    """A compacted log, and all records that were ever written to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @property
     def now_ms(self) -> int:
-        """The time."""
+        """Return the time."""
         return int(self.clock.seconds() * 1000)
 
     def result(self, deferred: Deferred[Any]) -> Any:
@@ -88,7 +88,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule(pairs=PAIRS, codec=st.sampled_from([Codec.NONE, Codec.NONE, Codec.ZSTD]), late=st.integers(0, 50))
     def append(self, pairs: list[Pair], codec: Codec, late: int) -> None:
-        """Write a batch of an idempotent producer; the records' times go up and down."""
+        """Append a batch of an idempotent producer; the records' times go up and down."""
         times = [self.now_ms - late * (number % 3) for number in range(len(pairs))]
         sent = keyed(pairs, codec, (7, 0, self.sequence), times)
         appended = self.log.append(sent, 0, self.now_ms, True)
@@ -99,7 +99,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule(pairs=PAIRS, magic=st.sampled_from([0, 1]), codec=st.sampled_from([Codec.NONE, Codec.GZIP]))
     def append_old(self, pairs: list[Pair], magic: int, codec: Codec) -> None:
-        """Write a message set of magic 0 or 1."""
+        """Append a message set of magic 0 or 1."""
         time = self.now_ms if magic else -1
         records = [Record(number, time, key, value, []) for number, (key, value) in enumerate(pairs)]
         appended = self.log.append(build(records, magic, codec, 0), 0, self.now_ms, False)
@@ -108,7 +108,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule()
     def resend(self) -> None:
-        """The producer's last batch is known as such, after any pass and restart."""
+        """Send the producer's last batch again, and check that it is known after any pass and restart."""
         if self.last is not None:
             sent, base_offset = self.last
             appended = self.log.append(sent, 0, self.now_ms, True)
@@ -121,12 +121,12 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.floats(0, 1.2))
     def wait(self, seconds: float) -> None:
-        """Time passes; tombstones stay 1 s."""
+        """Advance the time; tombstones stay 1 s."""
         self.clock.advance(seconds)
 
     @rule()
     def clean(self) -> None:
-        """Make passes until there is nothing to be done."""
+        """Run passes until there is nothing to clean."""
         passes = 0
         while self.result(self.store.clean(self.now_ms)):
             passes += 1
@@ -134,7 +134,7 @@ class CompactionMachine(RuleBasedStateMachine):
         self._check_compacted()
 
     def _check_compacted(self) -> None:
-        """Each key occurs once if all of the log but the active segment is clean."""
+        """Check that each key occurs once if all of the log but the active segment is clean."""
         active = self.log.segments[-1].base_offset
         assert self.log.first_dirty_offset == active or active == self.log.segments[0].base_offset
         keys = [key for offset, key, _ in records_of(self.log) if offset < active]
@@ -161,7 +161,7 @@ class CompactionMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_lost(self) -> None:
-        """Each key's last record is there, or is a tombstone that has had its time; all else is true."""
+        """Check that each key's last record is there, or an expired tombstone, and that others are true."""
         if self.log is None:
             return
         assert (self.log.log_start_offset, self.log.log_end_offset) == (self.start, len(self.written))
@@ -195,5 +195,5 @@ class ModelTests(SynchronousTestCase):
     """The log in files, compacted."""
 
     def test_compaction(self) -> None:
-        """After any number of passes, restarts and kills a reader ends up with each key's last value."""
+        """A reader gets each key's last value after any number of passes, restarts and kills."""
         run_state_machine_as_test(CompactionMachine, settings=FEW)

@@ -27,7 +27,7 @@ from tests.log.cleaner.logs import keyed
 
 
 def some_pass(directory: str, size: int, **changes: Any) -> Pass:
-    """A pass over one segment of six records."""
+    """Return a pass over one segment of six records."""
     fields: dict[str, Any] = {
         "name": "p",
         "directory": directory,
@@ -47,14 +47,14 @@ def some_pass(directory: str, size: int, **changes: Any) -> Pass:
 
 
 def nothing() -> None:
-    """The broker lives."""
+    """Do nothing, since the broker is alive."""
 
 
 class ProcessTests(SynchronousTestCase):
     """Tests of the process: its messages, and its end."""
 
     def setUp(self) -> None:
-        """A directory with a segment."""
+        """Make a directory with a segment."""
         self.directory = os.path.abspath(self.mktemp())
         os.mkdir(self.directory)
         data = keyed([(b"%d" % (number % 2), b"v%d" % number) for number in range(6)])
@@ -63,7 +63,7 @@ class ProcessTests(SynchronousTestCase):
         self.job = some_pass(self.directory, len(data))
 
     def names(self) -> list[str]:
-        """The files in the directory."""
+        """Return the files in the directory."""
         return sorted(os.listdir(self.directory))
 
     def test_pass_as_json(self) -> None:

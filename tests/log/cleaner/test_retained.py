@@ -24,7 +24,7 @@ TIMES = [10, 40, 20, 30]
 
 
 def placed(batch: bytes, base_offset: int = BASE, leader_epoch: int = 6) -> bytearray:
-    """A batch of magic 2 as it stands in a log."""
+    """Return a batch of magic 2 as it is in a log."""
     stored = bytearray(batch)
     stored[:8] = base_offset.to_bytes(8, "big")
     stored[v2.LEADER_EPOCH_AT : v2.MAGIC_AT] = leader_epoch.to_bytes(4, "big")
@@ -34,7 +34,7 @@ def placed(batch: bytes, base_offset: int = BASE, leader_epoch: int = 6) -> byte
 def rules(
     later: Mapping[bytes, int], *, now_ms: int = NOW, last_offsets: Mapping[int, int] | None = None
 ) -> Rules:
-    """Rules where *later* tells of keys that come again, at which offset; all is in the dirty part."""
+    """Return rules where *later* has the next offset of keys; all records are in the dirty part."""
     known = OffsetMap(1 << 20, 1.0)
     known.add([b"a", b"b", b"c"], [BASE + 2, BASE + 1, BASE + 3])
     known.add(list(later), list(later.values()))
@@ -50,10 +50,10 @@ def judged(data: bytes | bytearray, by: Rules, legacy_tombstones: bool = True) -
 
 
 class MagicTwoTests(SynchronousTestCase):
-    """Batches of today."""
+    """Batches of magic 2."""
 
     def kept(self, data: bytes | bytearray, by: Rules) -> tuple[v2.BatchHeader, list[Record]]:
-        """Header and records of what is retained; it is a valid batch, and told of rightly."""
+        """Return header and records of the retained part, after a check that it is a valid batch."""
         found = judged(data, by)
         assert found is not None
         header = parse_header(found.data)
@@ -184,7 +184,7 @@ class LegacyTests(SynchronousTestCase):
     """Messages of magic 0 and 1."""
 
     def records(self, magic: int) -> list[Record]:
-        """The records, at their offsets."""
+        """Return the records, at their offsets."""
         times = TIMES if magic else [-1] * 4
         return [
             Record(BASE + number, time, key, value, [])

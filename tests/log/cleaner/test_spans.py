@@ -22,7 +22,7 @@ Given = list[tuple[bytes | None, bytes | None, int, list[tuple[str, bytes | None
 
 
 def built(records: Given) -> bytes:
-    """A batch of these records, which begins at offset 1000."""
+    """Return a batch of these records, which begins at offset 1000."""
     builder = BatchBuilder()
     for key, value, timestamp, headers in records:
         builder.append(key, value, timestamp, headers)
@@ -65,7 +65,7 @@ class SpansTests(SynchronousTestCase):
             self.assertEqual(self.decoded(rest, len(kept), base, len(records) - 1), expected)
 
     def decoded(self, payload: bytes, count: int, base_timestamp: int, last_delta: int) -> list[Record]:
-        """The records of a payload."""
+        """Return the records of a payload."""
         batch = assemble(payload, count, 0, base_timestamp, 0, base_offset=1000, last_offset_delta=last_delta)
         return list(iter_records(memoryview(batch)))
 

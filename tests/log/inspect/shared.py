@@ -1,4 +1,4 @@
-"""A log dir with one partition of several segments, made by the log itself, and ways to spoil it."""
+"""A log dir with one partition of several segments, made by the log itself, and ways to damage it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class LogCase(StoreCase, SynchronousTestCase):
     """``path`` is a log dir, ``directory`` the partition in it."""
 
     def setUp(self) -> None:
-        """No log yet."""
+        """Make no log yet."""
         super().setUp()
         self.path = os.path.abspath(self.mktemp())
         self.directory = os.path.join(self.path, str(TP))
         self.files: Files = QuickFiles()
 
     def make_store(self) -> Any:
-        """A store in the test's dir."""
+        """Return a store in the test's dir."""
         return file_store(self.clock, self.path)
 
     def fill(self, clean: bool = True, config: LogConfig = SMALL, count: int = 10) -> Any:
-        """Ten batches of two records by one producer, a new leader epoch every three of them."""
+        """Write ten batches of two records by one producer, with a new leader epoch every three of them."""
         store = self.make_store()
         self.result(store.open(lambda topic: config))
         log = self.result(store.create(TP, uuid.UUID(int=7), config))
@@ -55,7 +55,7 @@ class LogCase(StoreCase, SynchronousTestCase):
             crash(store)
 
     def keep(self) -> str:
-        """A copy of the log dir."""
+        """Return a copy of the log dir."""
         kept: str = self.mktemp()
         shutil.copytree(self.path, kept)
         return kept
@@ -66,17 +66,17 @@ class LogCase(StoreCase, SynchronousTestCase):
         shutil.copytree(kept, self.path)
 
     def file(self, name: str) -> str:
-        """The path of one of the partition's files, or of the log dir's."""
+        """Return the path of one of the partition's files, or of the log dir's."""
         here = os.path.join(self.directory, name)
         return here if os.path.exists(here) else os.path.join(self.path, name)
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         with open(self.file(name), "rb") as file:
             return file.read()
 
     def write(self, name: str, data: bytes) -> None:
-        """Put another content into a file."""
+        """Replace the content of a file."""
         with open(self.file(name), "wb") as file:
             file.write(data)
 

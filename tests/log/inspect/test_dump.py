@@ -17,7 +17,7 @@ from tests.log.inspect.shared import FIRST, LAST, LogCase
 
 class DumpTests(LogCase):
     def rows(self, path: str | None = None, **options: Any) -> list[Any]:
-        """The rows of the log dir, or of *path*."""
+        """Return the rows of the log dir, or of *path*."""
         return list(Dump(self.files, **options).rows(path or self.path))
 
     def test_log_dir(self) -> None:

@@ -64,7 +64,7 @@ class SoundTests(LogCase):
 
 class DamageTests(LogCase):
     def spans(self, name: str) -> list[tuple[int, int]]:
-        """First byte and end of the batches in a file."""
+        """Return first byte and end of the batches in a file."""
         file = self.files.open(self.file(name), os.O_RDONLY)
         size = os.path.getsize(self.file(name))
         return [(one.position, one.position + one.size) for one in walk(self.files, file, 0, size)]
@@ -202,7 +202,7 @@ class DamageTests(LogCase):
 
 
 def crc(batch: bytes | bytearray) -> int:
-    """The checksum that a batch should have."""
+    """Return the checksum that a batch should have."""
     return crc32c(bytes(batch[ATTRIBUTES_AT:]))
 
 

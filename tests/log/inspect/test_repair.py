@@ -1,4 +1,4 @@
-"""Tests of kafkatx.log.inspect.repair: afterwards the log is sound, and nothing of it is gone for good."""
+"""Tests of kafkatx.log.inspect.repair: the repaired log is sound, and no byte is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIDDLE = "00000000000000000008.log"
 
 class RepairTests(LogCase):
     def setUp(self) -> None:
-        """A clean log of three segments."""
+        """Make a clean log of three segments."""
         super().setUp()
         self.fill()
         self.all, _ = self.reopened_copy()
@@ -34,14 +34,14 @@ class RepairTests(LogCase):
         return list(plans(self.files, Check(self.files, self.path), lambda amount: None))
 
     def repair(self) -> list[Any]:
-        """Do it."""
+        """Repair the log."""
         todo = self.plans()
         for plan in todo:
             execute(plan)
         return todo
 
     def check_mended(self, end: int) -> None:
-        """The log is sound, ends there, and a broker serves what is before and goes on there."""
+        """Check that the log is sound, ends at *end*, and that a broker serves it and appends there."""
         self.assertEqual(self.faults(), [])
         content, found_end = self.reopened()
         self.assertEqual(found_end, end)

@@ -35,14 +35,14 @@ class LogCompactionTests(SynchronousTestCase):
         self.compaction = LogCompaction(location, self.local)
 
     def cleaned(self, *replaces: int) -> Cleaned:
-        """A segment with one record that replaces these, written by the pass "p"."""
+        """Return a segment with one record that replaces these, written by the pass "p"."""
         segment = CleanedSegment(self.files, self.directory, replaces[0], 0, NOW_MS, suffix_of("p"))
         segment.make()
         append(segment, stored([b"x"], 3))
         return Cleaned(replaces[0], replaces, segment.size, NOW_MS, 3)
 
     def bases(self) -> list[int]:
-        """The base offsets of the segments."""
+        """Return the base offsets of the segments."""
         return [segment.base_offset for segment in self.local.segments]
 
     def test_taken(self) -> None:

@@ -31,24 +31,24 @@ RECORD = build_values([b"v"], NOW_MS)[61:]
 
 
 def log(**settings: object) -> Appender:
-    """A log that stores nothing."""
+    """Return a log that stores nothing."""
     config = LogConfig(**settings)  # type: ignore[arg-type]
     return Appender(TP, config, ProducerStateManager(), LeaderEpochCache(), 0)
 
 
 def made(payload: bytes, count: int, codec: Codec = Codec.NONE) -> bytes:
-    """A batch with a right header and checksum around any payload."""
+    """Return a batch with a right header and checksum around any payload."""
     return assemble(payload, count, codec, NOW_MS, NOW_MS)
 
 
 def numbered(count: int) -> bytes:
-    """The payload of so many small records."""
+    """Return the payload of *count* small records."""
     return build_values([b""] * count, NOW_MS)[61:]
 
 
 class RefusedTests(SynchronousTestCase):
     def check(self, batch: bytes, code: ErrorCode, **settings: object) -> None:
-        """The batch is refused, at once or after it was validated, and nothing of it is staged."""
+        """Check that the batch is refused, at once or after its validation, and that nothing is staged."""
         for validated in (None, DEFER_VALIDATION):
             appending = log(**settings)
             done = appending.append(batch, 0, NOW_MS, True, validated)

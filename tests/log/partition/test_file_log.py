@@ -34,7 +34,7 @@ class FileLogTests(PartitionLogContract, SynchronousTestCase):
     """The contract."""
 
     def make_store(self) -> Any:
-        """A store in a dir of its own."""
+        """Return a store in a dir of its own."""
         return file_store(self.clock, self.mktemp())
 
 
@@ -42,28 +42,28 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
     """The content of the files."""
 
     def setUp(self) -> None:
-        """One log dir, and files that can fail."""
+        """Make one log dir, and files that can fail."""
         super().setUp()
         self.path = self.mktemp()
         self.files = FailingFiles()
 
     def make_store(self) -> Any:
-        """A store in the test's dir."""
+        """Return a store in the test's dir."""
         return file_store(self.clock, self.path, files=self.files)
 
     def make_log(self, **settings: Any) -> Any:
-        """A log with these settings in an open store."""
+        """Return a log with these settings in an open store."""
         self.store = self.opened(LogConfig(**settings))
         return self.result(self.store.create(TP, uuid.uuid4(), LogConfig(**settings)))
 
     def reopened(self, **settings: Any) -> Any:
-        """The log after a crash."""
+        """Return the log after a crash."""
         crash(self.store)
         self.store = self.opened(LogConfig(**settings))
         return self.store.logs[TP]
 
     def file(self, log: Any, name: str) -> bytes:
-        """A file of the log."""
+        """Return a file of the log."""
         with open(os.path.join(log.directory, name), "rb") as file:
             return file.read()
 
@@ -368,18 +368,18 @@ class SlowWorkerTests(StoreCase, SynchronousTestCase):
     """Flushes in a worker that takes its time."""
 
     def setUp(self) -> None:
-        """A worker whose work waits to be pumped."""
+        """Make a worker whose work waits to be pumped."""
         super().setUp()
         self.path = self.mktemp()
         self.work: list[tuple[Any, Deferred[Any]]] = []
         self.slow = False
 
     def make_store(self) -> Any:
-        """A store with that worker."""
+        """Return a store with that worker."""
         return FileLogStore(Settings(self.path), lambda name: self.run_later, self.clock, find_retention)
 
     def run_later(self, function: Any) -> Deferred[Any]:
-        """The worker."""
+        """Keep the work until it is pumped."""
         done: Deferred[Any] = Deferred()
         self.work.append((function, done))
         if not self.slow:
@@ -393,7 +393,7 @@ class SlowWorkerTests(StoreCase, SynchronousTestCase):
             done.callback(function())
 
     def make_log(self) -> Any:
-        """A log in a store that is open."""
+        """Return a log in a store that is open."""
         log = self.result(self.opened().create(TP, uuid.uuid4(), LogConfig()))
         self.slow = True
         self.addCleanup(setattr, self, "slow", False)

@@ -35,7 +35,7 @@ class LocalLogCase(SynchronousTestCase):
         return list(self.local.write(staged(*[stored([b"x"], offset) for offset in offsets], now_ms=now_ms)))
 
     def bases(self) -> list[int]:
-        """The base offsets of the segments."""
+        """Return the base offsets of the segments."""
         return [segment.base_offset for segment in self.local.segments]
 
 

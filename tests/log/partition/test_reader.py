@@ -32,11 +32,11 @@ class ColdFiles(Files):
         self.cold = True
 
     def is_cached(self, file: object, position: int, size: int) -> bool:
-        """Nothing is, until something was loaded."""
+        """Return True if something was loaded."""
         return not self.cold
 
     def load(self, file: object, position: int, size: int, ahead: int = 0) -> None:
-        """Take note that it was loaded."""
+        """Record that it was loaded."""
         self.cold = False
 
 
@@ -56,11 +56,11 @@ class ReaderCase(SynchronousTestCase):
         self.reader = LogReader(TP, location, self.segments, execute)
 
     def read(self, offset: int, max_bytes: int = ALL, end: int = END, at_least_one: bool = False) -> bytes:
-        """The bytes of a read."""
+        """Return the bytes of a read."""
         return self.content(self.reader.read(offset, max_bytes, end, at_least_one, END))
 
     def content(self, records: Records) -> bytes:
-        """The bytes behind a slice of a file."""
+        """Return the bytes of a slice of a file."""
         if not isinstance(records, FileSlice):
             return bytes(records)
         return os.pread(records.file.fileno(), records.size, records.position)
@@ -134,7 +134,7 @@ class WarmTests(ReaderCase):
         self.assertIsNone(self.reader.warm(0, ALL))
 
     def test_damage_is_left_to_the_read(self) -> None:
-        """Loading does not fail for damage: the read tells of it."""
+        """A load does not fail for damage, which the read reports."""
         self.damage(0)
         waiting = self.reader.warm(2, ALL)
         assert waiting is not None
@@ -143,21 +143,21 @@ class WarmTests(ReaderCase):
 
 class TimeTests(ReaderCase):
     def test_first_at_or_after(self) -> None:
-        """The first record by offset that is not older, from the log start on."""
+        """A search by time finds the first record by offset that is not older, from the log start on."""
         for time, start, expected in ((0, 0, 0), (1, 0, 2), (4, 0, 4), (0, 3, 3), (7, 0, None)):
             waiting = self.reader.first_at_or_after(NOW_MS + time, start, END, ALL)
             record = self.successResultOf(waiting)
             self.assertEqual(None if record is None else record.offset, expected, (time, start))
 
     def test_newest(self) -> None:
-        """The record with the largest timestamp."""
+        """A search for the newest finds the record with the largest timestamp."""
         record = self.successResultOf(self.reader.newest(0, END, ALL))
         assert record is not None
         self.assertEqual((record.offset, record.timestamp), (6, NOW_MS + 6))
         self.assertIsNone(self.successResultOf(self.reader.newest(END, END, ALL)))
 
     def test_cancelled(self) -> None:
-        """A search whose caller has gone does not begin."""
+        """A search whose caller is gone does not begin."""
         work: list[Callable[[], object]] = []
 
         def worker(function: Callable[[], T]) -> Deferred[T]:

@@ -37,13 +37,13 @@ class SyncCase(StoreCase, SynchronousTestCase):
         self.files.synced.clear()
 
     def make_store(self) -> Any:
-        """A store with that worker."""
+        """Return a store with that worker."""
         return FileLogStore(
             Settings(self.path), lambda name: self.run_later, self.clock, find_retention, self.files
         )
 
     def run_later(self, function: Any) -> Deferred[Any]:
-        """The worker."""
+        """Keep the work until the test runs it."""
         if not self.held:
             return execute(function)
         done: Deferred[Any] = Deferred()
@@ -51,20 +51,20 @@ class SyncCase(StoreCase, SynchronousTestCase):
         return done
 
     def work(self, steps: int = 1000) -> None:
-        """Do so many pieces of work."""
+        """Do up to *steps* pieces of work."""
         while self.waiting and steps:
             steps -= 1
             function, done = self.waiting.pop(0)
             execute(function).chainDeferred(done)
 
     def data_syncs(self) -> int:
-        """The number of syncs of the records."""
+        """Return the number of syncs of the records."""
         return self.files.synced.count(DATA)
 
 
 class GroupCommitTests(SyncCase):
     def test_shared(self) -> None:
-        """A hundred that write and flush during a sync share the next one: two syncs for all."""
+        """A hundred writes and flushes during a sync share the next one: two syncs for all."""
         self.put(self.log, batch([b"first"]))
         flushes = [self.log.flush()]
         for number in range(100):
@@ -88,7 +88,7 @@ class GroupCommitTests(SyncCase):
         self.assertEqual(self.data_syncs(), 1)
 
     def test_after_a_cut(self) -> None:
-        """A log that was cut and has grown to the same length is not what the sync under way brings."""
+        """A sync in progress does not count for a log that was truncated and has grown to the same length."""
         self.put(self.log, batch([b"a"]), batch([b"b"]))
         first = self.log.flush()
         self.log.truncate_to(1)
@@ -113,7 +113,7 @@ class GroupCommitTests(SyncCase):
         self.assertEqual(told, [1])
 
     def test_rolled(self) -> None:
-        """Closed segments are flushed without being asked, all that was written with them."""
+        """Closed segments are flushed without a request, with everything that was written with them."""
         self.log.configure(LogConfig(segment_bytes=100))
         self.put(self.log, *[batch([b"%d" % n * 50]) for n in range(3)])
         self.work()
@@ -131,7 +131,7 @@ class GroupCommitTests(SyncCase):
 
 class FailureTests(SyncCase):
     def test_never_again(self) -> None:
-        """A sync that failed is not tried again: who asks later fails too, and nothing counts as flushed."""
+        """A failed sync is not repeated: later flushes fail too, and nothing counts as flushed."""
         self.put(self.log, batch([b"a"]))
         self.files.fail_sync = True
         waiting = [self.log.flush()]
@@ -179,7 +179,7 @@ class FailureTests(SyncCase):
         self.assertEqual(self.data_syncs(), before + 1)
 
     def test_deleted(self) -> None:
-        """A log that is deleted while it is flushed says nothing bad of the disk."""
+        """A log that is deleted during a flush does not report a failure of the disk."""
         self.put(self.log, batch([b"a"]))
         first = self.log.flush()
         self.put(self.log, batch([b"b"]))

@@ -1,4 +1,4 @@
-"""The short way and the careful way of an append agree."""
+"""The fast path and the full validation of an append agree."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHANGES = st.lists(
 
 
 def log(straight: bool, config: LogConfig) -> Appender:
-    """A log that takes the short way, or one that never does."""
+    """Return a log that uses the fast path, or one that never does."""
     made = Appender(TP, config, ProducerStateManager(), LeaderEpochCache(), 0)
     made._plain = made._plain and straight
     return made
@@ -100,7 +100,7 @@ class AgreementTests(SynchronousTestCase):
         self.assertEqual(short.producers.states, careful.producers.states)
 
     def test_short_way_is_taken(self) -> None:
-        """A plain batch does not go the careful way; where only headers are checked, no codec does."""
+        """A plain batch takes the fast path; if only headers are checked, so does every codec."""
         for codec, validation in ((Codec.NONE, BOUNDED), (Codec.NONE, HEADERS), (Codec.GZIP, HEADERS)):
             made = log(True, LogConfig(records_validation=validation))
             made._allowance.open_ms = NOW_MS + 1

@@ -1,4 +1,4 @@
-"""Our members in a group that the broker's own machine coordinates."""
+"""Our members in a group that the broker's own code coordinates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRATEGIES = ((RANGE,), (ROUND_ROBIN,), (STICKY,), (COOPERATIVE_STICKY,), (RANGE
 
 class SharingTests(SynchronousTestCase):
     def test_strategies(self) -> None:
-        """By every strategy three share evenly; when one leaves, or dies, the others have all."""
+        """Three members share evenly with every strategy; when one leaves or dies, the others have all."""
         for assignors in STRATEGIES:
             world = World({"t": 6})
             first, second, third = (world.member("t", assignors=assignors) for _ in range(3))
@@ -38,7 +38,7 @@ class SharingTests(SynchronousTestCase):
             self.assertEqual((world.shared, world.whole("t")), ({"m0": 3, "m1": 0, "m2": 3}, True))
 
     def test_quiet(self) -> None:
-        """In a group at rest no member joins again."""
+        """No member of a stable group joins again."""
         world = World({"t": 6})
         members = [world.member("t", **COOPERATIVE) for _ in range(3)]
         world.pass_ms(SETTLED_MS)
@@ -48,7 +48,7 @@ class SharingTests(SynchronousTestCase):
         self.assertEqual([len(member.sent(JoinGroupRequest)) for member in members], joins)
 
     def test_cooperative_keeps(self) -> None:
-        """In a cooperative group the others give up only what a new member gets."""
+        """Members of a cooperative group revoke only the partitions that a new member gets."""
         world = World({"t": 6})
         first, second = (world.member("t", **COOPERATIVE) for _ in range(2))
         world.pass_ms(SETTLED_MS)
@@ -89,7 +89,7 @@ class SharingTests(SynchronousTestCase):
         self.assertIn({"t", "u"}, (first.watched, second.watched))
 
     def test_changes_its_mind(self) -> None:
-        """A new subscription gives up the old topics and gets the new ones, also in a cooperative group."""
+        """A new subscription revokes the old topics and gets the new ones, also in a cooperative group."""
         for settings in ({}, COOPERATIVE):
             world = World({"t": 2, "u": 2})
             member: Any = world.member("t", **settings)
@@ -112,7 +112,7 @@ class SharingTests(SynchronousTestCase):
             self.assertEqual(world.shared, {"m0": 3, "m1": 3})
 
     def test_slow_application(self) -> None:
-        """One that does not give up its partitions in time is not waited for longer than it said."""
+        """A rebalance waits for a slow application no longer than its rebalance time-out."""
         world = World({"t": 2})
         slow = world.member("t")
         slow.patient = True
@@ -128,7 +128,7 @@ class SharingTests(SynchronousTestCase):
         self.assertEqual((world.shared, other.errors), ({"m0": 1, "m1": 1}, []))
 
     def test_stuck_application(self) -> None:
-        """An application that does not ask for more loses all to others, and gets some when it does."""
+        """An application that does not poll loses all partitions, and gets some when it polls again."""
         world = World({"t": 2})
         slow, other = world.member("t"), world.member("t")
         world.pass_ms(SETTLED_MS)
@@ -142,7 +142,7 @@ class SharingTests(SynchronousTestCase):
 
 class StaticTests(SynchronousTestCase):
     def test_comes_back(self) -> None:
-        """A static member that comes back within its session gets what it had, without a rebalance."""
+        """A static member that comes back within its session keeps its partitions, without a rebalance."""
         world = World({"t": 4})
         world.member("t", group_instance_id="one")
         second = world.member("t", group_instance_id="two")
@@ -211,7 +211,7 @@ class NetworkTests(SynchronousTestCase):
         self.assertGreater(member.forgot, 1)
 
     def test_long_break(self) -> None:
-        """After a longer one the member learns that it has lost all, and joins again."""
+        """A member whose coordinator was away for longer loses its partitions, and joins again."""
         world = World({"t": 2})
         member = world.member("t")
         member.deaf = ConnectionFailed("away")

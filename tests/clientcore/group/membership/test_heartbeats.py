@@ -1,4 +1,4 @@
-"""Heartbeats, what they are answered, and what goes on meanwhile."""
+"""Heartbeats, their responses, and concurrent events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.clientcore.group.membership.world import BEAT_MS, SESSION_MS
 
 class HeartbeatTests(SynchronousTestCase):
     def test_interval(self) -> None:
-        """One at a time, an interval after the last was sent, with generation and ids."""
+        """Heartbeats are sent one at a time, an interval after the last one, with generation and ids."""
         member = Alone(group_instance_id="one").stable(0)
         member.pass_ms(BEAT_MS)
         self.assertEqual(member.last, HeartbeatRequest("g", 1, "me", "one"))
@@ -31,7 +31,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual(len(member.sent(HeartbeatRequest)), 2)
 
     def test_rebalance(self) -> None:
-        """REBALANCE_IN_PROGRESS: an eager member gives all up and joins; a cooperative one just joins."""
+        """REBALANCE_IN_PROGRESS makes an eager member revoke all and join; a cooperative one just joins."""
         for assignors, kinds in (((RANGE,), ["assigned", "revoked"]), ((COOPERATIVE_STICKY,), ["assigned"])):
             member = Alone(assignors=assignors)
             member.subscribe("t")
@@ -44,7 +44,7 @@ class HeartbeatTests(SynchronousTestCase):
             self.assertEqual(member.last.member_id, "me")
 
     def test_unknown(self) -> None:
-        """UNKNOWN_MEMBER_ID: all is lost, and it joins as a new member."""
+        """UNKNOWN_MEMBER_ID loses all partitions, and the member joins as a new one."""
         member = Alone(**COOPERATIVE)
         member.subscribe("t")
         member.join(protocol="cooperative-sticky")
@@ -55,14 +55,14 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual((member.last.member_id, member.state, member.numbers), ("", State.JOINING, []))
 
     def test_illegal(self) -> None:
-        """ILLEGAL_GENERATION: all is lost, and it joins under its member id."""
+        """ILLEGAL_GENERATION loses all partitions, and the member joins with its member id."""
         member = Alone().stable(0)
         member.pass_ms(BEAT_MS)
         member.answer(HeartbeatResponse(error_code=ErrorCode.ILLEGAL_GENERATION))
         self.assertEqual((member.calls[-1], member.last.member_id), (("lost", {("t", 0)}), "me"))
 
     def test_fenced(self) -> None:
-        """FENCED_INSTANCE_ID: all is lost, and the membership is over."""
+        """FENCED_INSTANCE_ID loses all partitions, and ends the membership."""
         member = Alone(group_instance_id="one").stable(0)
         member.pass_ms(BEAT_MS)
         member.answer(HeartbeatResponse(error_code=ErrorCode.FENCED_INSTANCE_ID))
@@ -83,7 +83,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual((len(member.sent(HeartbeatRequest)), member.kinds), (3, ["assigned"]))
 
     def test_recovers(self) -> None:
-        """After an answer the pauses between attempts begin anew."""
+        """The pauses between attempts start again from the shortest after a response."""
         member = Alone().stable(0)
         member.pass_ms(BEAT_MS)
         for pause_ms in (100, 200):
@@ -95,7 +95,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual(member.machine.deadline_ms - member.world.now_ms, 100)
 
     def test_not_while_joining(self) -> None:
-        """While it joins again it sends none: the coordinator knows that it waits."""
+        """No heartbeats are sent while the member joins again, since its JoinGroup is pending."""
         member = Alone(**COOPERATIVE)
         member.subscribe("t")
         member.join(protocol="cooperative-sticky")
@@ -105,7 +105,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual((member.sent(HeartbeatRequest), member.forgot), ([], 0))
 
     def test_silence(self) -> None:
-        """A coordinator that answers nothing for a session is looked for anew."""
+        """A coordinator without responses for a session is looked up again."""
         member = Alone().stable(0)
         member.pass_ms(SESSION_MS)
         self.assertEqual((member.forgot, len(member.sent(HeartbeatRequest))), (1, 1))
@@ -113,7 +113,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual(len(member.sent(HeartbeatRequest)), 2)
 
     def test_late_answer(self) -> None:
-        """The answer to a heartbeat of the generation before says nothing about this one."""
+        """A response to a heartbeat of an earlier generation is ignored."""
         member = Alone().stable(0)
         member.pass_ms(BEAT_MS)
         member.subscribe("t", "u")
@@ -123,7 +123,7 @@ class HeartbeatTests(SynchronousTestCase):
         self.assertEqual(member.state, State.STABLE)
 
     def test_while_revoking(self) -> None:
-        """They go on while the application is busy giving up partitions, and the generation stays."""
+        """Heartbeats continue while the application handles a revocation, and the generation stays."""
         member = Alone().stable(0)
         member.patient = True
         member.subscribe("t", "u")
@@ -177,7 +177,7 @@ class CooperativeTests(SynchronousTestCase):
         self.assertEqual(member.last.reason, "need to revoke partitions and re-join")
 
     def test_keeps_while_retrying(self) -> None:
-        """While joining fails for passing reasons it keeps what it has."""
+        """A member keeps its partitions while its JoinGroup fails with retriable errors."""
         member = Alone(**COOPERATIVE)
         member.subscribe("t")
         member.join(protocol="cooperative-sticky")
@@ -189,7 +189,7 @@ class CooperativeTests(SynchronousTestCase):
         self.assertEqual((member.kinds, said.generation_id), (["assigned"], 1))
 
     def test_mixed_is_eager(self) -> None:
-        """With an assignor that is not cooperative among those that may be chosen all is given up."""
+        """A member revokes all partitions if one of the possible assignors is not cooperative."""
         member = Alone(assignors=(COOPERATIVE_STICKY, RANGE))
         member.subscribe("t")
         member.join(protocol="cooperative-sticky")

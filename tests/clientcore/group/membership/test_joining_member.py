@@ -1,4 +1,4 @@
-"""A member's way into a generation."""
+"""The requests of a member until it is in a generation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.calls, [("assigned", {("t", 0), ("t", 1)})])
 
     def test_request(self) -> None:
-        """JoinGroup tells time-outs, and for each assignor what is wanted, owned and remembered."""
+        """JoinGroup has time-outs, and for each assignor the subscription, owned partitions and user data."""
         member = Alone(assignors=(STICKY, COOPERATIVE_STICKY), rack="r")
         member.subscribe("t", "u")
         request = member.last
@@ -44,7 +44,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.asked[-1].timeout_ms, POLL_MS + 5000)
 
     def test_rejoin_request(self) -> None:
-        """Cooperative members tell what they own, in which generation; eager ones remember it."""
+        """Cooperative members send owned partitions and generation; eager ones remember them."""
         member = Alone(**COOPERATIVE)
         member.subscribe("t")
         member.join(protocol="cooperative-sticky", generation=7)
@@ -66,14 +66,14 @@ class JoiningMemberTests(SynchronousTestCase):
         )
 
     def test_no_heartbeats_before(self) -> None:
-        """While it waits for the others to join it sends no heartbeats."""
+        """No heartbeats are sent while the member waits for the others to join."""
         member = Alone()
         member.subscribe("t")
         member.pass_ms(SESSION_MS * 2)
         self.assertEqual(member.sent(HeartbeatRequest), [])
 
     def test_heartbeats_while_syncing(self) -> None:
-        """Once all have joined it sends them, also while it waits for its assignment."""
+        """Heartbeats are sent once all have joined, even while the member waits for its assignment."""
         member = Alone()
         member.subscribe("t")
         member.join()
@@ -89,7 +89,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.numbers, [1])
 
     def test_no_bytes(self) -> None:
-        """No bytes are no partitions: some leaders leave out members who get none."""
+        """An empty assignment has no partitions: some leaders leave out members without partitions."""
         member = Alone()
         member.subscribe("t")
         member.join()
@@ -107,7 +107,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.state, State.JOINING)
 
     def test_other_topics(self) -> None:
-        """An assignment for another subscription than the present is not taken: it joins again at once."""
+        """An assignment for an earlier subscription is dropped, and the member joins again at once."""
         member = Alone()
         member.subscribe("t")
         member.join()
@@ -136,7 +136,7 @@ class JoiningMemberTests(SynchronousTestCase):
             self.assertEqual(getattr(error, "code", None), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def test_fatal(self) -> None:
-        """Errors that another attempt would not mend end the membership, in words that say what to do."""
+        """Final errors end the membership, with messages that say what to do."""
         for code, words in (
             (ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "partition.assignment.strategy"),
             (ErrorCode.INVALID_SESSION_TIMEOUT, "session.timeout.ms=10000"),
@@ -156,7 +156,7 @@ class JoiningMemberTests(SynchronousTestCase):
             self.assertIs(member.machine.error, error)
 
     def test_retried(self) -> None:
-        """Errors that pass are followed by another attempt after a pause that grows."""
+        """Retriable errors are followed by another attempt after a growing pause."""
         member = Alone()
         member.subscribe("t")
         pauses = []
@@ -188,7 +188,7 @@ class JoiningMemberTests(SynchronousTestCase):
             self.assertEqual(member.state, State.JOINING)
 
     def test_broken(self) -> None:
-        """An error that is no passing one of the network ends the membership."""
+        """An error other than retriable network errors ends the membership."""
         member = Alone()
         member.subscribe("t")
         member.refuse(RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED, "no"))
@@ -199,7 +199,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertIn("ZeroDivisionError", str(member.errors[0]))
 
     def test_unknown_in_join(self) -> None:
-        """A member id that is not known any more is dropped, and a new one asked for."""
+        """An unknown member id is dropped, and a new one requested."""
         member = Alone()
         member.subscribe("t")
         member.answer(JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id="me"))
@@ -216,7 +216,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual((member.last.member_id, member.state), ("me", State.JOINING))
 
     def test_not_at_once_for_ever(self) -> None:
-        """A coordinator that always sends it back is not asked without pauses."""
+        """A coordinator that always makes the member join again is asked with pauses."""
         member = Alone()
         member.subscribe("t")
         for _ in range(10):
@@ -226,7 +226,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertGreater(member.machine.deadline_ms, member.world.now_ms)
 
     def test_rebalance_in_sync(self) -> None:
-        """A rebalance that begins before it has its assignment sends it back to joining."""
+        """A rebalance that begins before the assignment makes the member join again."""
         member = Alone()
         member.subscribe("t")
         member.join()
@@ -234,7 +234,7 @@ class JoiningMemberTests(SynchronousTestCase):
         self.assertEqual(member.state, State.JOINING)
 
     def test_stale_answers(self) -> None:
-        """An answer to a request that is given up is ignored."""
+        """A response to a request that was given up is ignored."""
         member = Alone()
         member.subscribe("t")
         member.refuse(ConnectionFailed("gone"))

@@ -21,7 +21,7 @@ from tests.clientcore.group.membership.world import NOW_MS
 
 class LeaderTests(SynchronousTestCase):
     def elect(self, member: Alone, *metadata: bytes, skip: bool = False) -> None:
-        """Answer a JoinGroup: it leads, and others have this metadata."""
+        """Answer a JoinGroup: the member leads, and others have this metadata."""
         member.subscribe("t")
         own = member.last.protocols[0].metadata
         members = [JoinGroupResponseMember("me", None, own)]
@@ -50,7 +50,7 @@ class LeaderTests(SynchronousTestCase):
         self.assertEqual(len(said), 2)
 
     def test_malformed(self) -> None:
-        """A subscription that cannot be read costs its sender only: it gets nothing."""
+        """A member with an unreadable subscription gets no partitions; the others are not affected."""
         member = Alone()
         self.elect(member, b"\0\1\0\0")
         said = {a.member_id: a.assignment for a in member.last.assignments}
@@ -78,7 +78,7 @@ class LeaderTests(SynchronousTestCase):
         self.assertIn("the assignor own failed: LookupError('oops')", str(member.errors[0]))
 
     def test_wrong_assignor(self) -> None:
-        """An assignment that cannot be ends the membership, too, with what is wrong; nothing is sent."""
+        """An invalid assignment ends the membership with the reason, and is not sent."""
         place = TopicPartition("t", 0)
         member = Alone(assignors=(Assignor("own", lambda members, partitions: {"me": [place, place]}),))
         self.elect(member)

@@ -1,4 +1,4 @@
-"""Leaving: as the application wants, or because it takes too long; and who may commit."""
+"""Leaving the group, by request or by a time-out, and commits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.clientcore.group.membership.world import BEAT_MS, NOW_MS, POLL_MS
 
 class PollTests(SynchronousTestCase):
     def test_overdue(self) -> None:
-        """An application that takes too long loses all; the member joins again when more is asked for."""
+        """A slow application loses all partitions; the member joins again with the next poll."""
         member = Alone().stable(0)
         member.poll()
         member.pass_ms(POLL_MS - 1)
@@ -36,7 +36,7 @@ class PollTests(SynchronousTestCase):
         self.assertEqual((len(member.sent(JoinGroupRequest)), member.last.member_id), (joins + 1, ""))
 
     def test_polls(self) -> None:
-        """Each time that more is asked for the time begins anew."""
+        """Each poll restarts the poll timer."""
         member = Alone().stable(0)
         for _ in range(3):
             member.poll()
@@ -44,7 +44,7 @@ class PollTests(SynchronousTestCase):
         self.assertEqual(member.sent(LeaveGroupRequest), [])
 
     def test_waiting(self) -> None:
-        """While the application waits for records, and before it has asked for any, nothing counts."""
+        """The poll timer stands still while the application waits for records, and before the first poll."""
         member = Alone().stable(0)
         member.pass_ms(POLL_MS * 2)
         member.poll()
@@ -53,7 +53,7 @@ class PollTests(SynchronousTestCase):
         self.assertEqual((member.sent(LeaveGroupRequest), member.state), ([], State.STABLE))
 
     def test_static(self) -> None:
-        """A static member does not say that it leaves: its session ends."""
+        """A static member that times out sends no LeaveGroup: its session ends."""
         member = Alone(group_instance_id="one").stable(0)
         member.poll()
         member.pass_ms(POLL_MS)
@@ -61,7 +61,7 @@ class PollTests(SynchronousTestCase):
         self.assertTrue(member.idle)
 
     def test_while_revoking(self) -> None:
-        """The time goes on while the application gives up partitions."""
+        """The poll timer runs while the application handles a revocation."""
         member = Alone().stable(0)
         member.poll()
         member.patient = True
@@ -74,7 +74,7 @@ class PollTests(SynchronousTestCase):
 
 class LeavingTests(SynchronousTestCase):
     def test_close(self) -> None:
-        """Partitions are given up, then the coordinator hears of it, then it is done for good."""
+        """A leave revokes partitions, then tells the coordinator, then completes."""
         member = Alone().stable(0)
         member.patient = True
         member.close()
@@ -90,7 +90,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual(member.left, 2)
 
     def test_unsubscribe(self) -> None:
-        """After leaving one may subscribe again."""
+        """A member that has left may subscribe again."""
         member = Alone().stable(0)
         member.do(member.machine.unsubscribe(NOW_MS))
         member.answer(LeaveGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
@@ -101,7 +101,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual((member.state, member.last.member_id), (State.JOINING, ""))
 
     def test_subscribe_while_leaving(self) -> None:
-        """One that subscribes while it leaves joins when it has left."""
+        """A subscription during a leave makes the member join when it has left."""
         member = Alone().stable(0)
         member.do(member.machine.unsubscribe(NOW_MS))
         member.subscribe("u")
@@ -110,7 +110,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual(member.state, State.JOINING)
 
     def test_close_while_unsubscribing(self) -> None:
-        """A close that comes while it leaves is for good."""
+        """A close during a leave is permanent."""
         member = Alone().stable(0)
         member.do(member.machine.unsubscribe(NOW_MS))
         member.close()
@@ -118,7 +118,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual((member.state, member.left), (State.CLOSED, 1))
 
     def test_unsubscribe_while_closing(self) -> None:
-        """One that comes after a close does not take that back."""
+        """A subscription after a close does not undo it."""
         member = Alone().stable(0)
         member.close()
         member.do(member.machine.unsubscribe(NOW_MS))
@@ -133,7 +133,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual((member.state, member.left), (State.CLOSED, 1))
 
     def test_static(self) -> None:
-        """A static member keeps its place: it says nothing."""
+        """A static member that leaves keeps its place, and sends no LeaveGroup."""
         member = Alone(group_instance_id="one").stable(0)
         member.close()
         self.assertEqual((member.sent(LeaveGroupRequest), member.state, member.left), ([], State.CLOSED, 1))
@@ -155,7 +155,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual((member.kinds[-1], member.state), ("lost", State.LEAVING))
 
     def test_fails_while_leaving(self) -> None:
-        """A membership that fails while the application gives its partitions up has also left."""
+        """A membership that fails while the application revokes partitions has also left."""
         member = Alone(group_instance_id="one").stable(0)
         member.patient = True
         member.close()
@@ -167,13 +167,13 @@ class LeavingTests(SynchronousTestCase):
 
 class CommittingTests(SynchronousTestCase):
     def test_identity(self) -> None:
-        """A member commits by its generation; who wants to be none, from outside of the group."""
+        """A member commits with its generation, and an application outside of the group without one."""
         member = Alone()
         self.assertEqual(member.machine.commit_identity(), NO_MEMBER)
         self.assertEqual(member.stable(0).machine.commit_identity(), (1, "me"))
 
     def test_rebalance(self) -> None:
-        """During a rebalance nothing can be committed, and out of the group neither."""
+        """Commits are refused during a rebalance and after the end of the membership."""
         member = Alone()
         member.subscribe("t")
         error = self.assertRaises(CommitFailed, member.machine.commit_identity)
@@ -185,7 +185,7 @@ class CommittingTests(SynchronousTestCase):
         self.assertEqual(error.code, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def refused(self, code: ErrorCode, generation: int = 1) -> Alone:
-        """A member that commits and is refused."""
+        """Return a member whose commit is refused with *code*."""
         member = Alone(group_instance_id="one").stable(0)
         member.do(member.machine.commit_failed(code, generation, "me", NOW_MS))
         return member

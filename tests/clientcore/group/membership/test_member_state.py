@@ -27,7 +27,7 @@ T0 = TopicPartition("t", 0)
 
 class MemberStateTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A new member, with heartbeats of 10 ms, a session of 100 ms and a poll interval of 50 ms."""
+        """Make a new member, with heartbeats of 10 ms, a session of 100 ms and a poll interval of 50 ms."""
         self.state = MemberState(
             MemberSettings(
                 "g",
@@ -39,7 +39,7 @@ class MemberStateTests(SynchronousTestCase):
         )
 
     def stable(self) -> MemberState:
-        """A member that has joined at 0, with one partition."""
+        """Return a member that has joined at 0, with one partition."""
         state = self.state
         state.state, state.generation, state.member_id = State.STABLE, 3, "me"
         state.owned = frozenset({T0})
@@ -58,7 +58,7 @@ class MemberStateTests(SynchronousTestCase):
         self.assertEqual(state.deadline_ms, 3)
 
     def test_no_rejoin_while_notifying(self) -> None:
-        """A member does not join while the application handles a change, or sleeps over its polls."""
+        """A member does not join while the application handles a change, or after its poll timer expired."""
         state = self.stable()
         state._join_reason, state._retry_ms = "test", 3
         state._notify(AssignmentChange.REVOKED, frozenset({T0}))
@@ -90,14 +90,14 @@ class MemberStateTests(SynchronousTestCase):
         self.assertEqual(self.state._retry_ms, 1500)
 
     def test_reset(self) -> None:
-        """A reset loses the generation and stops heartbeats; the member id only if that is unknown, too."""
+        """A reset drops the generation and stops heartbeats; an unknown member id is dropped, too."""
         for forget_id, member_id in ((False, "me"), (True, "")):
             self.setUp()
             state = self.stable()
             state._reset("test", forget_id=forget_id)
             self.assertEqual((state.state, state.generation), (State.UNJOINED, NO_GENERATION))
             self.assertEqual((state.member_id, state._heartbeat.deadline_ms), (member_id, NEVER_MS))
-            self.assertEqual(state.owned, {T0})  # until the application knows that it is lost
+            self.assertEqual(state.owned, {T0})  # until the application has been told of the loss
             (message,) = state._take_actions()
             assert isinstance(message, LogMessage)
             self.assertEqual(dict(message.values), {"reason": "test"})

@@ -1,4 +1,4 @@
-"""Random lives of a group: whatever happens, it comes to rest with every partition owned once."""
+"""Random events of a group: it always comes to rest with every partition owned once."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WANTED = st.sampled_from((("t",), ("u",), ("t", "u")))
 
 
 class Lives(RuleBasedStateMachine):
-    """Members come, leave, are stopped, cut off, slow, and change their minds; topics grow; time passes.
+    """Members come, leave, are stopped, cut off, slow, and resubscribe; topics grow; time passes.
 
-    That two members own a partition at once, one of whom could know better, is an error of the world.
+    The world raises an error if two members own a partition at once, and one of them could know better.
     """
 
     @initialize(
@@ -32,17 +32,17 @@ class Lives(RuleBasedStateMachine):
         delay_ms=st.sampled_from((0, 3000)),
     )
     def begin(self, assignors: Any, delay_ms: int) -> None:
-        """An empty group."""
+        """Make an empty group."""
         self.world = World({"t": 4, "u": 3}, delay_ms)
         self.assignors = assignors
 
     @property
     def alive(self) -> list[Actor]:
-        """The members that were not closed."""
+        """Return the members that were not closed."""
         return [actor for actor in self.world.members if actor.left == 0 and actor.state is not State.CLOSED]
 
     def one(self, index: int) -> Actor:
-        """One of them."""
+        """Return one of the members."""
         alive = self.alive
         return alive[index % len(alive)]
 
@@ -106,13 +106,13 @@ class Lives(RuleBasedStateMachine):
 
     @rule(topic=st.sampled_from(TOPICS))
     def grow(self, topic: str) -> None:
-        """A topic grows, and those who can hear of it do."""
+        """Add partitions to a topic, and tell the members that are reachable."""
         self.world.topics[topic] = min(self.world.topics[topic] + 1, 9)
         self.world.tell_topics()
 
     @rule(ms=st.sampled_from((1, BEAT_MS, SESSION_MS, SESSION_MS + BEAT_MS, POLL_MS)))
     def wait(self, ms: int) -> None:
-        """Time passes."""
+        """Advance the time."""
         self.world.pass_ms(ms)
 
     @invariant()
@@ -147,7 +147,7 @@ class Lives(RuleBasedStateMachine):
 
 class LivesTests(SynchronousTestCase):
     def test_lives(self) -> None:
-        """Hypothesis finds no life that ends otherwise."""
+        """The invariants hold in every random run."""
         case = Lives.TestCase
         case.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
         case("runTest").runTest()

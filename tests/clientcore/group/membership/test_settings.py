@@ -51,7 +51,7 @@ class MemberSettingsTests(SynchronousTestCase):
             self.assertIs(MemberSettings("g", assignors=assignors).cooperative, cooperative)
 
     def test_errors(self) -> None:
-        """Without a group, or with too slow heartbeats, there is no membership."""
+        """A consumer without a group, or with too slow heartbeats, has no membership."""
         for values, words in (
             ({}, "group.id is not set"),
             ({"group_id": ""}, "group.id is not set"),

@@ -10,12 +10,12 @@ from kafkatx.clientcore.group.membership.timers import HeartbeatTimer, PollTimer
 
 class HeartbeatTimerTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """A heartbeat every 10 ms, and a session of 100 ms, which has started at 1000."""
+        """Make timers with a heartbeat every 10 ms and a session of 100 ms, which has started at 1000."""
         self.timer = HeartbeatTimer(10, 100)
         self.timer.start(1000)
 
     def test_before_start(self) -> None:
-        """Nothing is due before the member has joined."""
+        """No timer is due before the member has joined."""
         self.assertEqual(HeartbeatTimer(10, 100).deadline_ms, NEVER_MS)
 
     def test_first_heartbeat(self) -> None:
@@ -38,7 +38,7 @@ class HeartbeatTimerTests(SynchronousTestCase):
         self.assertEqual(self.timer.session_deadline_ms, 1100)
 
     def test_stop(self) -> None:
-        """A stopped timer waits for nothing, even with a heartbeat in flight."""
+        """A stopped timer has no deadline, even with a heartbeat in flight."""
         self.timer.sent(7, 1010)
         self.timer.stop()
         self.assertEqual((self.timer.token, self.timer.deadline_ms), (None, NEVER_MS))
@@ -54,7 +54,7 @@ class PollTimerTests(SynchronousTestCase):
             self.assertEqual(timer.deadline_ms, deadline_ms)
 
     def test_expired(self) -> None:
-        """The first poll after the timer has expired says so, and only that one."""
+        """The first poll after the timer has expired reports it, and only that one."""
         timer = PollTimer(300)
         timer.polled(False, 10)
         timer.expire()

@@ -8,7 +8,7 @@ from kafkatx.client import Consumer, RebalanceListener
 from kafkatx.types import TopicPartition
 
 
-class Told(RebalanceListener):
+class PrintPartitions(RebalanceListener):
     """Prints assigned and revoked partitions. The group waits for a method that returns a Deferred."""
 
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
@@ -29,7 +29,7 @@ async def main(reactor: Any) -> None:
         enable_auto_commit=False,
         reactor=reactor,
     )
-    consumer.subscribe(pattern="payments.*", listener=Told())
+    consumer.subscribe(pattern="payments.*", listener=PrintPartitions())
     try:
         await consumer.start()
         count = 0

@@ -1,4 +1,4 @@
-"""How Sphinx builds these pages; ``make docs`` treats its warnings as errors."""
+"""The Sphinx configuration of these pages; ``make docs`` treats warnings as errors."""
 
 import inspect
 import re
@@ -29,7 +29,7 @@ html_copy_source = False
 
 
 def returned(name: str, function: Any, annotation: str | None) -> str | None:
-    """What a method's line says that it returns.
+    """Return the text of a method's return annotation.
 
     A method that is written as a coroutine and returns a Deferred is shown by the coroutine's annotation, and
     the facades for asyncio and threads by type variables.
@@ -43,7 +43,7 @@ def returned(name: str, function: Any, annotation: str | None) -> str | None:
 
 
 def setup(app: Any) -> None:
-    """As Sphinx calls it."""
+    """Set Sphinx up."""
 
     def signature(
         app: Any, what: str, name: str, told: Any, options: Any, arguments: Any, annotation: Any

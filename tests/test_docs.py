@@ -78,7 +78,7 @@ class CommandLinePageTests(SynchronousTestCase):
 
 
 def resolve(name: str, modules: list[Any]) -> Any:
-    """What a dotted name is in the first of the modules that has it.
+    """Resolve a dotted name in the first of the modules that has it.
 
     An admin gets its parts (``Admin.groups``) when it is made: their classes stand in the same module.
 
@@ -106,7 +106,7 @@ class MigrationPageTests(SynchronousTestCase):
         self.page = (ROOT / "docs/client/migration.md").read_text()
 
     def names(self, column: int, section: str = "") -> Iterator[str]:
-        """What stands as code in a column, and begins with a class, one of our modules or a setting."""
+        """Yield code in a column that begins with a class, one of our modules or a setting."""
         for title, text in re.findall(
             r"^## From (.*?)$(.*?)(?=^## |\Z)", self.page, re.MULTILINE | re.DOTALL
         ):
@@ -127,7 +127,7 @@ class MigrationPageTests(SynchronousTestCase):
                 self.assertTrue(resolve(name, [kafkatx.client]), name)
 
     def test_theirs(self) -> None:
-        """So does each call of those clients that are installed here."""
+        """Each call of the other clients that are installed here exists."""
         for title, modules in (
             ("kafka-python", ["kafka"]),
             ("aiokafka", ["aiokafka", "aiokafka.admin"]),

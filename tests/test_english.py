@@ -56,7 +56,7 @@ class RulesTests(SynchronousTestCase):
 
 
 class EnglishTests(SynchronousTestCase):
-    def test_package(self) -> None:
-        """No docstring and no help text of the package breaks a rule."""
-        faults = list(check_tree([ROOT / "kafkatx"]))
-        self.assertEqual(faults, [])
+    def test_tree(self) -> None:
+        """No docstring and no help text breaks a rule: package, tests, benchmarks, examples."""
+        folders = ("kafkatx", "tests", "benchmarks", "docs", "twisted", "pyspark_kafkatx")
+        self.assertEqual(list(check_tree([ROOT / folder for folder in folders])), [])

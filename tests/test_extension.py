@@ -149,7 +149,7 @@ class SettingsTests(PluginCase):
         self.assertEqual(dict(self.policy().settings), {})
 
     def test_refused(self) -> None:
-        """What a plugin says of a wrong setting ends the start."""
+        """A plugin's complaint about a wrong setting ends the start."""
         with self.assertRaisesRegex(SettingError, "days knows most, not least"):
             self.policy(days_least="3")
 

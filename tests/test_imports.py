@@ -1,4 +1,4 @@
-"""What importing kafkatx does and does not drag in; the floors themselves are import-linter's."""
+"""The modules that importing kafkatx loads and does not load; import-linter checks the floors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def below(names: list[str], *packages: str) -> list[str]:
 
 class ImportTests(SynchronousTestCase):
     def test_no_module_installs_a_reactor(self) -> None:
-        """All of kafkatx imported at once leaves the choice of the reactor to whoever runs it."""
+        """Importing all of kafkatx leaves the choice of the reactor to the application."""
         self.assertNotIn("twisted.internet.reactor", loaded_after(modules()))
 
     def test_pure_floors_without_twisted(self) -> None:

@@ -61,7 +61,7 @@ class ClosingLineTests(SynchronousTestCase):
         self.assertEqual(closing_line(_run("expected", "unexpected")), "1 passed, 1 failed")
 
     def test_failed_decides_the_status(self) -> None:
-        """What main() exits by counts the same tests."""
+        """The exit status of main() counts the same tests."""
         self.assertEqual(failed(_run("passes", "fails", "errs", "unexpected", "skips")), 3)
         self.flushLoggedErrors(ZeroDivisionError)
 

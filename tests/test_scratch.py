@@ -42,7 +42,7 @@ class ScratchTests(SynchronousTestCase):
         self.assertEqual(os.listdir(self.base), [])
 
     def test_kept(self) -> None:
-        """A file that somebody is to read survives it."""
+        """A file that is to be read later survives it."""
         with Scratch() as scratch:
             with open(os.path.join(scratch.path, "spark.log"), "w", encoding="utf-8") as file:
                 file.write("all")
@@ -53,7 +53,7 @@ class ScratchTests(SynchronousTestCase):
             self.assertEqual(file.read(), "all")
 
     def test_killed(self) -> None:
-        """That of a process which lives stays; that of one which was killed goes with the next start."""
+        """The directory of a living process stays; that of a killed one is removed by the next start."""
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, self.base], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -75,7 +75,7 @@ class ScratchTests(SynchronousTestCase):
         self.assertEqual((done.returncode, done.stderr, os.listdir(self.base)), (0, b"", []))
 
     def test_no_locks(self) -> None:
-        """Where the file system has no locks directories of others are left alone."""
+        """Other processes' directories are left alone where the file system has no locks."""
 
         def refused(*_: object) -> None:
             raise OSError(errno.ENOLCK, "No locks available")

@@ -1,4 +1,4 @@
-"""What a broker imports when it starts, and what it leaves for later."""
+"""The modules that a broker imports when it starts, and those that it imports later."""
 
 from __future__ import annotations
 

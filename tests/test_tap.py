@@ -41,7 +41,7 @@ class OptionsTests(SynchronousTestCase):
             parsed("--set", "a.b")
 
     def test_overrides_go_before_the_file(self) -> None:
-        """What is set on the command line counts, not what the file says."""
+        """Settings on the command line take precedence over the file."""
         path = self.mktemp()
         with open(path, "w") as file:
             file.write("num.partitions=3\nbroker.id=5\n")

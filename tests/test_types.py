@@ -26,7 +26,7 @@ class PageCacheTests(SynchronousTestCase):
     def probes(
         self, position: int, size: int, cold: int | None = None, error: int = 0
     ) -> tuple[bool, list[int]]:
-        """Whether a part counts as cached, and where samples were taken; at *cold* nothing is in memory."""
+        """Return True if a part counts as cached, and the sampled positions; at *cold* nothing is."""
         taken = []
 
         def preadv(fd: int, buffers: object, at: int, flags: int) -> int:
@@ -54,14 +54,14 @@ class PageCacheTests(SynchronousTestCase):
         self.assertEqual(self.probes(9, 4097), (True, [9, 4105]))
 
     def test_no_telling(self) -> None:
-        """Where the file system or the platform cannot tell, all counts as cached."""
+        """Everything counts as cached if the file system or the platform cannot tell."""
         for error in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
             self.assertTrue(self.probes(0, 10, error=error)[0])
         self.patch(types, "NOWAIT", 0)
         self.assertEqual(self.probes(0, 10, cold=0), (True, []))
 
     def test_load(self) -> None:
-        """What was loaded is cached, however often the page cache was emptied before."""
+        """A loaded part is cached, however often the page cache was emptied before."""
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self.file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         self.file.load(0, self.size)
@@ -82,7 +82,7 @@ class PageCacheTests(SynchronousTestCase):
         self.assertEqual(sum(size for _, size in read), self.size - 5)
 
     def test_load_ahead(self) -> None:
-        """What lies ahead is asked of the kernel and not waited for; nothing at all is not the whole file."""
+        """Reading ahead asks the kernel and does not wait; an empty part is not the whole file."""
         asked = []
         with (
             mock.patch.object(

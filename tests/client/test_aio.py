@@ -173,7 +173,7 @@ class StreamTests(SynchronousTestCase):
         run(main)
 
     def test_shutdown(self) -> None:
-        """A connector is shut down once by ``shutdown`` and ``close`` together, within its time."""
+        """The connector is shut down once by ``shutdown`` and a later ``close``, with the first timeout."""
         times: list[float] = []
 
         async def main() -> None:

@@ -58,7 +58,7 @@ class NodesTests(SynchronousTestCase):
         )
 
     def test_candidates(self) -> None:
-        """Candidates are idle connected brokers, then others, then failed ones, then bootstrap servers."""
+        """Candidates are connected brokers by load, then others, then failed ones, then bootstrap servers."""
         one, two, three = (self.nodes.at(number) for number in (1, 2, 3))
         self.made[0].failing = True
         self.made[1].connected, self.made[1].in_flight = True, 5

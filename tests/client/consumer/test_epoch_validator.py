@@ -140,7 +140,7 @@ class EpochValidatorTests(FetcherTestCase):
         self.assertEqual(self.values(), [b"c"])
 
     def test_refused(self) -> None:
-        """A final error is raised to the application; the next poll asks the leader again."""
+        """A final error is raised to the application; then the leader is asked again."""
         self.elect((int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), -1, -1))
         error = self.assertRaises(RequestError, self.values)
         self.assertIs(error.code, ErrorCode.TOPIC_AUTHORIZATION_FAILED)

@@ -118,7 +118,7 @@ class LeavingTests(SynchronousTestCase):
         self.assertEqual((member.state, member.left), (State.CLOSED, 1))
 
     def test_unsubscribe_while_closing(self) -> None:
-        """A subscription after a close does not undo it."""
+        """An unsubscribe after a close does not undo it."""
         member = Alone().stable(0)
         member.close()
         member.do(member.machine.unsubscribe(NOW_MS))

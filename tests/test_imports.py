@@ -66,5 +66,7 @@ class ImportTests(SynchronousTestCase):
 
     def test_extras_are_optional(self) -> None:
         """Without one extra installed all but the modules that are for an extra can be imported."""
-        for_extras = below(modules(), "kafkatx.demo", "kafkatx.spark", "kafkatx.testing")
+        for_extras = below(
+            modules(), "kafkatx.demo", "kafkatx.metadata.tree.zookeeper", "kafkatx.spark", "kafkatx.testing"
+        )
         loaded_after([name for name in modules() if name not in for_extras], blocked=EXTRAS)

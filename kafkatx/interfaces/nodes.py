@@ -38,13 +38,6 @@ def _valid_path(instance: object, attribute: object, value: str) -> None:
     check_path(value)
 
 
-def _valid_sequential(instance: object, attribute: object, value: str) -> None:
-    # a sequential name may be the number alone: then the path ends with a slash
-    if getattr(instance, "sequential", False):
-        value += "0"
-    _valid_path(instance, attribute, value)
-
-
 @frozen
 class NodeStat:
     """The state of a node beside its data.
@@ -78,7 +71,7 @@ class Create:
         parent and are never reused.
     """
 
-    path: str = field(validator=_valid_sequential)
+    path: str = field(validator=_valid_path)
     data: bytes = b""
     ephemeral: bool = False
     sequential: bool = False

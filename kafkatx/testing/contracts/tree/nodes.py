@@ -132,9 +132,9 @@ class NodesContract(TreeCase):
             await self.multi(tree, Delete(path))
         self.assertEqual(names, [f"/t/c-{number:010d}" for number in range(3)])
         first, second = await self.multi(
-            tree, Create("/t/d-", sequential=True), Create("/t/", sequential=True)
+            tree, Create("/t/d-", sequential=True), Create("/t/e", sequential=True)
         )
-        self.assertEqual((first, second), ("/t/d-0000000003", "/t/0000000004"))
+        self.assertEqual((first, second), ("/t/d-0000000003", "/t/e0000000004"))
 
     async def test_watches(self) -> None:
         """Check which changes each kind of watch reports."""

@@ -1,0 +1,271 @@
+"""A session of a tree on ZooKeeper: calls and events cross between kazoo's threads and the reactor's.
+
+Three threads meet here: the reactor's, kazoo's connection thread (states, results, watch events) and a worker
+for the calls of kazoo that block: starting and stopping.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
+
+from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFromThreads
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.interfaces.nodes import (
+    Check,
+    ConnectionLost,
+    Create,
+    NodeStat,
+    Operation,
+    Outcome,
+    SessionExpired,
+    SetData,
+    TreeError,
+)
+from kafkatx.interfaces.tree import Watch
+from kafkatx.interfaces.workers import Worker
+from kafkatx.metadata.tree.client import SessionEvents
+from kafkatx.metadata.tree.zookeeper.answers import CHANGES, node_stat, outcomes, tree_error
+from kafkatx.metadata.tree.zookeeper.kazoo_client import Client, Result, Transaction, Watcher, make_client
+from kafkatx.metadata.tree.zookeeper.settings import ZooKeeperSettings
+
+T = TypeVar("T")
+
+PIPELINE = 100
+"""Requests under way at once; others wait. kazoo writes a byte per request to a socket whose buffer holds
+some 270 of them, and would block the reactor when it is full."""
+
+
+class KazooSession:
+    """One session by one kazoo client (``client.Session``).
+
+    kazoo starts another session by itself when one has expired. No request may get into it whose caller
+    believes to be in the old one: :attr:`_over` is set in the connection thread before kazoo fails what is
+    queued and begins anew, and requests are queued under the same lock.
+
+    :param reactor: the reactor whose thread gets results and events.
+    :param worker: runs blocking calls; the same one for all sessions of a tree.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self, settings: ZooKeeperSettings, reactor: IReactorFromThreads, worker: Worker, events: SessionEvents
+    ) -> None:
+        self._settings = settings
+        self._reactor = reactor
+        self._worker = worker
+        self._events = events
+        self._lock = threading.Lock()
+        self._over = False
+        self._closed = False
+        self._started = False
+        self._state: str | None = None
+        self._timeout_s = settings.session_timeout_s
+        self._wake = threading.Event()
+        self._under_way = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+        self.client: Client = make_client(settings, settings.connect, self._negotiated)
+        self.client.add_listener(self._changed)
+        worker(self._start).addCallbacks(self._begin, self._fail)
+
+    def read(self, path: str, watch: Watch | None) -> Deferred[tuple[bytes, NodeStat]]:
+        """Read a node."""
+
+        def convert(value: object) -> tuple[bytes, NodeStat]:
+            data, stat = cast("tuple[bytes, ZnodeStat]", value)
+            return data, node_stat(stat)
+
+        return self._ask(path, lambda: self.client.get_async(path, self._watcher(watch)), convert)
+
+    def children(self, path: str, watch: Watch | None) -> Deferred[Sequence[str]]:
+        """List the children of a node."""
+
+        def convert(value: object) -> Sequence[str]:
+            return cast("Sequence[str]", value)
+
+        return self._ask(path, lambda: self.client.get_children_async(path, self._watcher(watch)), convert)
+
+    def exists(self, path: str, watch: Watch | None) -> Deferred[NodeStat | None]:
+        """Look for a node."""
+
+        def convert(value: object) -> NodeStat | None:
+            return None if value is None else node_stat(value)
+
+        return self._ask(path, lambda: self.client.exists_async(path, self._watcher(watch)), convert)
+
+    def multi(self, operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+        """Make all of some operations, or none."""
+        operations = tuple(operations)
+
+        def commit() -> Result:
+            transaction = self.client.transaction()
+            for operation in operations:
+                _add(transaction, operation)
+            return transaction.commit_async()
+
+        def convert(value: object) -> tuple[Outcome, ...]:
+            return outcomes(operations, cast("Sequence[object]", value))
+
+        return self._ask(operations[0].path, commit, convert)
+
+    def sync(self, path: str) -> Deferred[None]:
+        """Wait until the server has caught up with its leader."""
+        return self._ask(path, lambda: self.client.sync_async(path), lambda value: None)
+
+    def close(self) -> Deferred[None]:
+        """End the session, in the worker. The Deferred fires also if the server could not be told."""
+        with self._lock:
+            self._over = self._closed = True
+        self._wake.set()
+        self._waiting.clear()
+
+        def logged(failure: Failure) -> None:
+            self._log.warn("ZooKeeper session not closed: {error}", error=failure.getErrorMessage())
+
+        return self._worker(self._stop).addErrback(logged)
+
+    def _start(self) -> None:
+        """Connect and make the chroot. In the worker."""
+        if self._closed:
+            raise SessionExpired("the session was closed")
+        self.client.start_async()
+        self._wake.wait(self._settings.connection_timeout_s)
+        if self._closed or not self.client.connected:
+            raise ConnectionLost(
+                f"no ZooKeeper server of {self._settings.hosts} was reached in "
+                f"{self._settings.connection_timeout_s} s"
+            )
+        if self._settings.chroot and self.client.exists("/") is None:
+            self._make_chroot()
+
+    def _make_chroot(self) -> None:
+        """Create the chroot by a client that has none. In the worker."""
+        wake = threading.Event()
+        client = make_client(self._settings, self._settings.hosts, lambda timeout_s: None)
+        client.add_listener(lambda state: wake.set())
+        try:
+            client.start_async()
+            if not wake.wait(self._settings.connection_timeout_s):
+                raise ConnectionLost(f"no ZooKeeper server of {self._settings.hosts} was reached")
+            client.ensure_path(self._settings.chroot)
+        finally:
+            client.stop()
+            client.close()
+
+    def _stop(self) -> None:
+        """Stop kazoo's threads. In the worker."""
+        self.client.stop()
+        self.client.close()
+
+    def _negotiated(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+
+    def _changed(self, state: str) -> None:
+        """Hand a state over to the reactor. In the connection thread."""
+        if state == KazooState.LOST:
+            with self._lock:
+                self._over = True
+        # in this order: the state must be in the reactor's queue before the result of _start
+        self._reactor.callFromThread(self._enter, state)
+        self._wake.set()
+
+    def _begin(self, result: None) -> None:
+        """Tell the state that was reached while starting."""
+        self._started = True
+        if self._state is not None and self._state != KazooState.SUSPENDED:
+            self._enter(self._state)
+
+    def _fail(self, failure: Failure) -> None:
+        error = failure.value
+        if isinstance(error, TreeError):
+            self._events.lost(error)
+        else:
+            self._log.failure("ZooKeeper session not started.", failure)
+            cause = error if isinstance(error, Exception) else RuntimeError("no ZooKeeper session")
+            self._events.lost(tree_error(cause, self._settings.chroot or "/"))
+
+    def _enter(self, state: str) -> None:
+        """Take over a state. In the reactor thread."""
+        self._state = state
+        if not self._started or self._closed:
+            return
+        if state == KazooState.CONNECTED:
+            identity = self.client.client_id
+            if identity is not None:  # else it is gone again, and SUSPENDED is on its way
+                self._events.connected(identity[0], self._timeout_s)
+        elif state == KazooState.SUSPENDED:
+            self._waiting.clear()
+            self._events.suspended()
+        else:
+            self._waiting.clear()
+            self._events.lost(SessionExpired("the session has expired"))
+
+    def _watcher(self, watch: Watch | None) -> Watcher | None:
+        if watch is None:
+            return None
+        local = watch
+
+        def report(event: WatchedEvent) -> None:
+            change = CHANGES.get(event.type)
+            if change is not None:
+                self._reactor.callFromThread(local, change)
+
+        return report
+
+    def _ask(self, path: str, call: Callable[[], Result], convert: Callable[[object], T]) -> Deferred[T]:
+        asked: Deferred[T] = Deferred()
+
+        def reply(value: object, error: Exception | None) -> None:
+            """Take over a result. In the reactor thread."""
+            if asked.called:  # kazoo sets some results twice when it is closed
+                return
+            self._under_way -= 1
+            try:
+                if error is not None:
+                    raise tree_error(error, path)
+                converted = convert(value)
+            except Exception:
+                asked.errback()
+            else:
+                asked.callback(converted)
+            self._send_waiting()
+
+        def send() -> None:
+            with self._lock:
+                result = None if self._over else call()
+            if result is None:
+                asked.errback(SessionExpired("the session has ended"))
+            else:
+                self._under_way += 1
+                result.rawlink(
+                    lambda result: self._reactor.callFromThread(reply, result.value, result.exception)
+                )
+
+        self._waiting.append(send)
+        self._send_waiting()
+        return asked
+
+    def _send_waiting(self) -> None:
+        while self._waiting and self._under_way < PIPELINE:
+            self._waiting.popleft()()
+
+
+def _add(transaction: Transaction, operation: Operation) -> None:
+    """Add an operation to a multi."""
+    if isinstance(operation, Create):
+        transaction.create(
+            operation.path, operation.data, ephemeral=operation.ephemeral, sequence=operation.sequential
+        )
+    elif isinstance(operation, SetData):
+        transaction.set_data(operation.path, operation.data, operation.version)
+    elif isinstance(operation, Check):
+        transaction.check(operation.path, operation.version)
+    else:
+        transaction.delete(operation.path, operation.version)

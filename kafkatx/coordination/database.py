@@ -126,6 +126,7 @@ class ClusterDatabase:
                 db.execute(statement)
         if version < len(MIGRATIONS):
             db.execute(f"PRAGMA user_version={len(MIGRATIONS):d}")
+            self._seal.migrated()
         self._seal.watch()
         self._seal.write()
         db.execute("COMMIT")

@@ -70,6 +70,7 @@ MIGRATIONS = (
             checksum BLOB NOT NULL
         )""",
     ),
+    (),  # the seal covers group_configs, too
 )
 """Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
 

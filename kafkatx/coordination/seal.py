@@ -23,11 +23,15 @@ SEALED = (
     "client_quotas",
     "log_dirs",
     "deleted_topics",
+    "group_configs",
 )
 """The tables that the seal covers."""
 
-SEALED_SINCE = 4
+SEALED_SINCE = 5
 """The first version of the schema with a seal."""
+
+SEALED_LATER = {"group_configs": 6}
+"""Tables that the seal of an earlier version did not cover, with the version since which it does."""
 
 _MODULUS = 1 << 128
 
@@ -78,7 +82,7 @@ class Seal:
             raise Damaged(" ".join(problems[0].split()))
         if version < SEALED_SINCE:
             return
-        self._sum = self._sum_of_all()
+        self._sum = self._sum_of(table for table in SEALED if SEALED_LATER.get(table, 0) <= version)
         rows = self._db.execute("SELECT generation, checksum FROM seal").fetchall()
         if len(rows) != 1:
             raise Damaged("its seal is missing")
@@ -89,7 +93,7 @@ class Seal:
 
     def watch(self) -> None:
         """Follow every change of a row from now on."""
-        self._sum = self._sum_of_all()
+        self._sum = self._sum_of(SEALED)
         self._db.create_function("kafkatx_account", -1, self._account)
         for table in SEALED:
             columns = [row[1] for row in self._db.execute(f"PRAGMA table_info({table})")]
@@ -100,6 +104,10 @@ class Seal:
                     f"CREATE TEMP TRIGGER seal_{table}_{event} AFTER {event} ON main.{table} "
                     f"BEGIN {statements} END"
                 )
+
+    def migrated(self) -> None:
+        """Note that the schema has another version, so that :meth:`write` seals it without a changed row."""
+        self._sealed = (self.generation, -1)
 
     def write(self) -> None:
         """Seal the changes of a transaction, within it."""
@@ -128,11 +136,11 @@ class Seal:
     def _account(self, sign: int, table: str, *columns: object) -> None:
         self._sum = (self._sum + sign * _row_hash(table, columns)) % _MODULUS
 
-    def _sum_of_all(self) -> int:
+    def _sum_of(self, tables: Iterable[str]) -> int:
         return (
             sum(
                 _row_hash(table, row)
-                for table in SEALED
+                for table in tables
                 for row in self._db.execute(f"SELECT * FROM {table}")
             )
             % _MODULUS

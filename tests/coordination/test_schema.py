@@ -15,6 +15,7 @@ RELEASED = (
     "c3da3461d81a90bd",
     "3137b96b388a4443",
     "40b1cc0f7c5878b4",
+    "e3b0c44298fc1c14",
 )
 """A digest of each released script. Released scripts are never changed; later ones are added."""
 
@@ -55,8 +56,8 @@ class MigrationsTests(SynchronousTestCase):
         """Partitions from before log dirs were recorded count as created, in an unknown dir."""
         db = sqlite3.connect(":memory:", isolation_level=None)
         self.addCleanup(db.close)
-        self.migrate(db, 0, len(MIGRATIONS) - 1)
+        self.migrate(db, 0, 4)
         db.execute("INSERT INTO topics VALUES ('t', x'00', 0)")
         db.execute("INSERT INTO partitions VALUES ('t', 0, 0, 0, '0', '0')")
-        self.migrate(db, len(MIGRATIONS) - 1, len(MIGRATIONS))
+        self.migrate(db, 4, len(MIGRATIONS))
         self.assertEqual(db.execute("SELECT directory_id FROM partitions").fetchall(), [("",)])

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
 from kafkatx.coordination.schema import MIGRATIONS
-from kafkatx.coordination.seal import SEALED
+from kafkatx.coordination.seal import SEALED, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.types import Placement, Topic
 from tests.coordination.test_database import topic
@@ -39,6 +39,7 @@ class SealTests(SynchronousTestCase):
         self.database.delete_topic("t0")
         self.database.alter_topic_configs("t1", lambda _: {"a": "ä\n"})
         self.database.alter_broker_configs("", lambda _: {"log.roll.ms": "1"})
+        self.database.alter_group_configs("g", lambda _: {"a": "1"})
         self.database.alter_client_quotas({(("user", "ann"),): {"a": 0.1, "b": 3}})
         self.database.add_partitions("t2", 7, self.made[0].partitions)
         self.database.record({"x": "/x"}, [Placement(self.made[3].topic_id, 2, "x")], [])
@@ -197,6 +198,27 @@ class SealTests(SynchronousTestCase):
         loaded = self.reopened().register(3, "cluster")
         self.assertEqual(loaded.recorded.placed, {made.topic_id: {0: ""}})
         self.assertEqual(self.reopened().register(3, "x"), loaded)
+
+    def as_version_5(self) -> None:
+        """Close the database and seal it as version 5 did: without the configs of groups."""
+        self.database.close()
+        with sqlite3.connect(self.path) as old:
+            old.execute("PRAGMA user_version=5")
+            seal = Seal(old)
+            seal.generation = 8
+            seal._sum = seal._sum_of(table for table in SEALED if table != "group_configs")
+            old.execute("UPDATE seal SET generation = 8, checksum = ?", (seal._checksum(),))
+        old.close()
+
+    def test_group_configs_sealed_later(self) -> None:
+        """A file whose seal does not cover the configs of groups gets one that does, once."""
+        for expected in ({"g": {"a": "1"}}, {}):
+            if not expected:
+                self.database.alter_group_configs("g", lambda _: {})
+            self.as_version_5()
+            self.assertEqual(self.reopened().register(3, "cluster").group_configs, expected)
+            self.assertEqual(self.database.generation, 9)
+            self.assertEqual(self.reopened().generation, 9)
 
     # --- the record of log dirs
 

@@ -27,6 +27,13 @@ class InlineHandlerTests(SynchronousTestCase):
 
 
 class ClientTests(SynchronousTestCase):
+    def test_handler(self) -> None:
+        """A client has this handler, without which a watch could come after the reply with its change."""
+        settings = ZooKeeperSettings("a:1")
+        client = make_client(settings, settings.connect, lambda timeout_s: None)
+        assert isinstance(client, KazooClient)
+        self.assertIsInstance(client.handler, InlineHandler)
+
     def test_negotiated(self) -> None:
         """The session's time-out, of which kazoo returns two thirds, is told at each connection."""
         heard: list[float] = []

@@ -1,0 +1,1 @@
+"""Tests of ``kafkatx.testing.contracts.tree``: the contract notices bad trees."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from kafkatx.names import INTERNAL_TOPICS
+from kafkatx.clientcore.producer.arguments import check_topic
+from kafkatx.errors import RequestError
+from kafkatx.names import INTERNAL_TOPICS, check_topic_name
 from kafkatx.networkclient.cluster import Cluster
 
 
@@ -32,9 +34,11 @@ class Subscription:
     def set(self, topics: Iterable[str] | None, pattern: str | re.Pattern[str] | None) -> None:
         """Subscribe to topics or a pattern, which replace earlier ones.
 
-        :raises ValueError: both are given, or neither, or the pattern is malformed.
+        :raises ValueError: both are given, or neither, or the pattern is malformed, or Kafka allows no topic
+            of such a name.
+        :raises TypeError: a topic is no str.
         """
-        names = frozenset([topics] if isinstance(topics, str) else topics or ())
+        names = frozenset(_checked([topics] if isinstance(topics, str) else topics or ()))
         if bool(names) == (pattern is not None):
             raise ValueError("subscribe to topics or to a pattern: give exactly one of them")
         try:
@@ -85,3 +89,13 @@ class Subscription:
         """Return the number of partitions of each topic in metadata."""
         topics = self._cluster.metadata.topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.usable}
+
+
+def _checked(topics: Iterable[str]) -> Iterator[str]:
+    for topic in topics:
+        check_topic(topic)
+        try:
+            check_topic_name(topic)
+        except RequestError as error:
+            raise ValueError(str(error)) from None
+        yield topic

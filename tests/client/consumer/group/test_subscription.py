@@ -95,3 +95,14 @@ class SubscriptionTests(SynchronousTestCase):
         error = self.assertRaises(ValueError, self.subscription.set, None, "(")
         self.assertIn("the pattern '(' is malformed", str(error))
         self.assertFalse(self.subscription)
+
+    def test_names(self) -> None:
+        """A topic that cannot exist is rejected with its name, and the earlier subscription stays."""
+        self.subscription.set(["t"], None)
+        for topics, words in (("", "empty"), (["t", "a b"], "'a b'"), ([".."], "'..'")):
+            error = self.assertRaises(ValueError, self.subscription.set, topics, None)
+            self.assertIn(words, str(error))
+        bad: Any = [b"t"]
+        error = self.assertRaises(TypeError, self.subscription.set, bad, None)
+        self.assertEqual(str(error), "topic must be a str, not bytes")
+        self.assertEqual(self.subscription.names, {"t"})

@@ -45,7 +45,7 @@ class StringEncoder:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise TypeError(f"a {type(value).__name__} is not a str")
+            raise TypeError(f"the string serializer takes str, not {type(value).__name__}")
         return value.encode()
 
     def decode(self, topic: str, data: bytes | None) -> str | None:

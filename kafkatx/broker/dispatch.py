@@ -101,7 +101,7 @@ class Dispatch:
         self._max_items: int = broker.config.get("kafkatx.request.max.items")
         self._large_bytes = min(self._max_items, MAX_PLAIN_REQUEST_BYTES)
         if len(self._served) != len(served):
-            raise ValueError("an API stands twice in the table of handlers")
+            raise ValueError("an API is twice in the table of handlers")
 
     def load_rest(self) -> Iterator[None]:
         """Import the handlers that no request has needed yet, one with each step."""

@@ -39,7 +39,7 @@ async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreateP
         try:
             if times[asked.name] > 1:
                 raise RequestError(
-                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' stands twice in the request."
+                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
                 )
             await _grow(broker, asked, request.validate_only)
         except RequestError as error:

@@ -48,7 +48,7 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTop
         try:
             if times[asked.name] > 1:
                 raise RequestError(
-                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' stands twice in the request."
+                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
                 )
             results.append(await _create(broker, asked, request.validate_only))
         except RequestError as error:
@@ -69,7 +69,7 @@ async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) ->
     configs = {config.name: config.value for config in asked.configs}
     given = {name: value for name, value in configs.items() if value is not None}
     if len(given) < len(asked.configs):
-        raise RequestError(ErrorCode.INVALID_CONFIG, "a config has no value, or stands twice")
+        raise RequestError(ErrorCode.INVALID_CONFIG, "a config has no value, or appears twice")
     validate_topic_configs(given)
     broker.topics.check_configs(given)
     assignment = _assignment(broker, asked)

@@ -33,7 +33,7 @@ from kafkatx.wire.messages.describe_configs import (
 def answer(
     broker: Broker, request: DescribeConfigsRequest, context: RequestContext
 ) -> DescribeConfigsResponse | Deferred[DescribeConfigsResponse]:
-    """Describe each resource; one that stands twice is described once."""
+    """Describe each resource; a repeated one is described once."""
     resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
     described = broker.slices.each(resources.values(), partial(_describe, broker, request))
     if isinstance(described, Deferred):

@@ -206,7 +206,7 @@ def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Hashable, ...]
         results = []
         for data in topic.partition_data:
             twice = (topic.name, data.index) in repeated
-            why = "the partition stands twice in the request" if twice else "another partition stands twice"
+            why = "the partition appears twice in the request" if twice else "another partition appears twice"
             results.append(_error(data, code, why))
         responses.append(TopicProduceResponse(topic.name, results))
     return StagedProduce(request.acks, ProduceResponse(responses), [])

@@ -199,7 +199,10 @@ class Producer:
 
     def _append(self, topic: str, value: bytes, waiting: Deferred[RecordMetadata] | None) -> bool:
         """Append a value to its topic's open batch; return False if there is none, or it has no room."""
-        batch = self._open_batches.get(topic)
+        try:
+            batch = self._open_batches.get(topic)
+        except TypeError:  # it is not hashable, and so no str: the intake says so
+            return False
         if batch is None:
             return False
         size = len(value) + RECORD_OVERHEAD_BYTES

@@ -231,7 +231,7 @@ class ProduceTests(BrokerTestCase):
         response = self.ask(0, 9, ProduceRequest(None, -1, 0, topics))
         results = [r for topic in response.responses for r in topic.partition_responses]
         self.assertEqual(codes(results), [ErrorCode.INVALID_REQUEST] * 3)
-        self.assertEqual(results[0].error_message, "the partition stands twice in the request")
+        self.assertEqual(results[0].error_message, "the partition appears twice in the request")
         self.assertEqual((self.stored(), self.stored("u"), self.broker.replicas.staged), ([], [], {}))
 
     def test_gap(self) -> None:

@@ -65,6 +65,17 @@ class ArgumentsTests(ProducerTestCase):
         self.assertEqual(self.log().values, [b"first"] + [b"good"] * 2 * len(WRONG))
         self.assertEqual(producer._accumulator.used_bytes, 0)
 
+    def test_wrong_topic(self) -> None:
+        """A topic that is no str is named, also one that is not hashable while batches are open."""
+        producer = self.producer(linger_ms=1000)
+        self.result(producer.send("one", b"first"), 2)
+        for topic, kind in ((b"one", "bytes"), (["one"], "list")):
+            bad: Any = topic
+            error = self.failureResultOf(producer.send(bad, b"v"), TypeError).value
+            self.assertEqual(str(error), f"topic must be a str, not {kind}")
+            error = self.assertRaises(TypeError, producer.produce, bad, b"v")
+            self.assertEqual(str(error), f"topic must be a str, not {kind}")
+
     def test_wrong_before_the_topic_is_known(self) -> None:
         """A wrong argument fails at once even if the topic is not known yet."""
         producer = self.producer()

@@ -29,7 +29,7 @@ class DeferredTests(SynchronousTestCase):
 
         self.assertEqual(self.successResultOf(half(4)), 2)
         self.failureResultOf(half(3), ValueError)
-        self.assertEqual((half.__name__, half.__doc__), ("half", "Half of it."))
+        self.assertEqual((half.__name__, half.__doc__), ("half", "Return half of it."))
 
     def test_cancelled(self) -> None:
         """A cancelled Deferred cancels the one that the coroutine waits for."""

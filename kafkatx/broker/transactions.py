@@ -15,7 +15,7 @@ from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Peer
 
 MOST_CLIENTS = 1000
-"""How many warned clients are remembered; beyond that, all are forgotten."""
+"""Warned clients that are remembered; beyond that, all are forgotten."""
 
 
 class Transactions:

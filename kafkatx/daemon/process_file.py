@@ -18,7 +18,7 @@ import attrs
 PROCESS_FILE = "kafkatx-process.json"
 PID_FILE = "kafkatx.pid"
 LOG_FILE = "kafkatx.log"
-"""Where ``kafkatx up --daemon`` logs, in the first log dir."""
+"""The log file of ``kafkatx up --daemon``, in the first log dir."""
 
 MAX_BYTES = 65536
 

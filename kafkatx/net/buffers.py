@@ -11,7 +11,7 @@ import ctypes
 import os
 
 KEPT_BYTES = 32 << 20
-"""How much freed memory stays with the process."""
+"""Freed memory that stays with the process, in bytes."""
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _USERS_OWN = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")

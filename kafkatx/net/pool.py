@@ -16,10 +16,10 @@ import attrs
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 GRACE_S = 1.0
-"""How long a turn may go without a byte."""
+"""Seconds that a turn may go without a byte."""
 
 CHECK_S = 1.0
-"""How often the turns are checked while the pool is exhausted."""
+"""Seconds between checks of the turns while the pool is exhausted."""
 
 
 class Holder(Protocol):

@@ -31,16 +31,16 @@ from kafkatx.types import FileSlice
 Chunk = bytes | bytearray | memoryview | FileSlice
 
 PIECE_BYTES = 256 * 1024
-"""How much of a file is read at a time where there is no ``sendfile``."""
+"""Bytes of a file that are read at a time where there is no ``sendfile``."""
 
 WINDOW_BYTES = 1 << 20
-"""How much of a slice is looked at, and loaded, at a time."""
+"""Bytes of a slice that are probed, and loaded, at a time."""
 
 Load = Callable[[FileSlice], "Deferred[None] | None"]
 """Reads the first window of a slice into the page cache: see :class:`kafkatx.net.readahead.ReadAhead`."""
 
 TURN_BYTES = 256 * 1024
-"""How much of a file is sent before the other connections get their turn."""
+"""Bytes of a file that are sent before the other connections get their turn."""
 
 WARM_S = 1.0
 """For how long a slice that was seen in the page cache is taken to be there, seconds."""
@@ -64,10 +64,10 @@ BROKEN = frozenset(
 """The errors of a connection that breaks."""
 
 JOINED_BYTES = 128 * 1024
-"""How much is joined for one call."""
+"""Bytes that are joined for one call."""
 
 _TURN_CALLS = range(8)
-"""How many calls to the socket are made before the other connections get their turn."""
+"""Calls to the socket before the other connections get their turn."""
 
 MORE = getattr(socket, "MSG_MORE", 0)
 

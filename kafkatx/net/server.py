@@ -21,7 +21,7 @@ from kafkatx.net.requests import Requests
 from kafkatx.net.sender import Load, in_memory
 
 KEPT_DESCRIPTORS = 256
-"""How many of the files that the process may open (ulimit -n) are not for connections."""
+"""Open files (``ulimit -n``) that are not for connections."""
 
 
 def max_descriptors() -> int:

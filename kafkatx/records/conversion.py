@@ -22,7 +22,7 @@ from kafkatx.types import NO_TIMESTAMP
 _START = Struct(">qiib")  # offset, length, leader epoch or CRC, magic
 _V1 = Struct(">bq")  # attributes, timestamp
 CONVERTED_BYTES = 1 << 20
-"""How much of one batch is converted at a time, for an old version of Fetch."""
+"""Bytes of one batch that are converted at a time, for an old version of Fetch."""
 
 _SMALLEST = (*messages.OVERHEAD, v2.HEADER_BYTES)
 

@@ -28,7 +28,7 @@ READ_BYTES = 1 << 20
 """The size of one read."""
 
 AT_ONCE = 1000
-"""How many records are replayed in one turn of the reactor: a few milliseconds."""
+"""Records that are replayed in one turn of the reactor: a few milliseconds."""
 
 _log = Logger()
 

@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 T = TypeVar("T")
 
 TURN_S = 0.02
-"""How long group work may take in a turn of the reactor, seconds."""
+"""Seconds that group work may take in a turn of the reactor."""
 
 
 class _Work(Generic[T]):

@@ -31,7 +31,7 @@ from kafkatx.wire.messages.alter_client_quotas import (
 )
 
 FRACTION = 1e-6
-"""How far a number may be from a whole number and still count as one."""
+"""Distance from a whole number within which a number counts as one."""
 
 MAX_NAME_BYTES = 32_767
 """The longest client id that a request can carry."""

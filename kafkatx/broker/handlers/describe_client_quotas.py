@@ -28,7 +28,7 @@ from kafkatx.wire.messages.describe_client_quotas import (
 EXACT, DEFAULT, ANY = 0, 1, 2
 
 Matches: TypeAlias = Callable[[str | None], bool]
-"""Whether a filter wants the entity of this name; None is the default."""
+"""Predicates on the name of an entity; None is the default entity."""
 
 
 def answer(

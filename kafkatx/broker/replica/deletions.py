@@ -16,7 +16,7 @@ from kafkatx.interfaces import IPartitionLog, ISegmentFacts
 from kafkatx.types import TopicPartition
 
 MAX_LINES = 20
-"""How many partitions one round of retention names in the log."""
+"""Partitions that one round of retention names in the log."""
 
 
 @attrs.define

@@ -17,7 +17,7 @@ from kafkatx.interfaces import ICoordinator, ILogStore
 from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 NAMED = 5
-"""How many missing partitions a log line names."""
+"""Missing partitions that a log line names."""
 
 
 class Placements:

@@ -30,7 +30,7 @@ T = TypeVar("T")
 WORKER = "record-validation"
 
 MAX_ROUNDS = 10
-"""How often an append is validated again because its log grew or was configured meanwhile."""
+"""Attempts to validate an append again because its log grew or was configured meanwhile."""
 
 UNLIMITED = -1
 

@@ -30,7 +30,7 @@ from kafkatx.types import Topic, TopicPartition
 GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[IPartitionLog]]
 
 MOST_PARTITIONS = 10_000
-"""How many partitions one request may create, as in Apache Kafka: each costs files and memory."""
+"""Partitions that one request may create, as in Apache Kafka: each costs files and memory."""
 
 
 class Topics:

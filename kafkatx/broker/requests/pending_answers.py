@@ -93,4 +93,4 @@ Outcome: TypeAlias = Union[  # noqa: UP007  # mypy takes no other form where a t
     ExclusiveResponse[ResponseT],
     None,
 ]
-"""What a handler returns: the response, or what will give it; None: the request gets no reply."""
+"""The result of a handler: the response, or its source; None: the request gets no reply."""

@@ -18,7 +18,7 @@ AT_ONCE = 1000
 """Lists up to this length are answered without a pause."""
 
 STEP = 50
-"""How many answers are made in one step of a slice."""
+"""Answers that are made in one step of a slice."""
 
 
 class Slices:

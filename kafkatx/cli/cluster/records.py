@@ -25,7 +25,7 @@ END = -1
 """DeleteRecords' offset for all records that there are."""
 
 MOST_NAMED = 5
-"""So many partitions are named in the question."""
+"""Partitions that the question names."""
 
 
 @click.group(cls=Commands, epilog="Example: kafkatx records delete -t orders -p 0 --before 1000")

@@ -32,7 +32,7 @@ from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
 
 POLLS = 100
-"""How often per ``max.poll.interval.ms``, at most, the membership hears of polls."""
+"""Calls per ``max.poll.interval.ms``, at most, by which the membership hears of polls."""
 
 
 class ConsumerAssembly:

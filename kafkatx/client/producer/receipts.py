@@ -144,7 +144,7 @@ class FlushReceipt:
 AnyReceipt: TypeAlias = (
     "Deferred[RecordMetadata] | Deferred[None] | CallbackReceipt | ListReceipt | FlushReceipt | None"
 )
-"""What batches carry for the callers of their records; None: the caller wants no answer."""
+"""The receipts that batches carry for their callers; None: the caller wants no answer."""
 
 
 def deliver_batch(batch: ProducerBatch, base_offset: int, append_time_ms: int) -> None:

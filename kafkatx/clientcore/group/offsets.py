@@ -30,7 +30,7 @@ class OffsetAndMetadata(NamedTuple):
     offset: int
     metadata: str = ""
     leader_epoch: int = NO_LEADER_EPOCH
-    """Of the last record that was read (KIP-320); -1 if unknown."""
+    """The epoch of the last record that was read (KIP-320); -1 if unknown."""
 
 
 class ConsumerGroupMetadata(NamedTuple):

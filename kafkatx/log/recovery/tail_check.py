@@ -16,7 +16,7 @@ from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import NO_TIMESTAMP
 
 _EVERY_HEADER_BYTES = 16 << 20
-"""How much of a segment is walked to check that its time index is complete; of more, samples."""
+"""Bytes of a segment that are walked to check its time index; of a larger one, samples."""
 _SAMPLES = 256
 
 

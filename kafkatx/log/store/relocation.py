@@ -49,7 +49,7 @@ TAIL_BYTES = 1 << 20
 """The most that is copied in the reactor thread, which writes as much for one produce request."""
 
 CHUNK_BYTES = 8 << 20
-"""How much is copied between two checks for cancellation."""
+"""Bytes that are copied between two checks for cancellation."""
 
 HELD_ROUNDS = 10
 """The most rounds for which flushes are held: a log may grow faster than it is copied."""

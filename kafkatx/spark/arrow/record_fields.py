@@ -22,9 +22,9 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 Octets: TypeAlias = npt.NDArray[np.uint8]
 
 _FEW = 64
-"""Where fewer records than this have one length, looking for them costs more than going over them."""
+"""Runs of fewer records of one length are not searched for: that costs more than going over them."""
 _MANY = 4096
-"""How many are gone over before one length is looked for again, at most."""
+"""Records that are gone over, at most, before one length is searched for again."""
 
 
 class UnsupportedRecords(Exception):

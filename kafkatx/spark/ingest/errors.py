@@ -6,7 +6,7 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.spark.source.plan import DataLoss
 
 RESTORE = "Restore it from a copy of the directory, or ingest into another directory"
-"""What to do about a manifest that is damaged or gone."""
+"""The cure for a manifest that is damaged or gone."""
 
 
 class IngestError(KafkaTXError):

@@ -25,7 +25,7 @@ from kafkatx.spark.sink.schema import SinkColumns
 from kafkatx.types import TopicPartition
 
 GATHER_BYTES = 8 << 20
-"""What is gathered before it is sent, so that each of many partitions gets large batches."""
+"""Bytes that are gathered before they are sent, so that each of many partitions gets large batches."""
 
 
 def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> WriteTotals:

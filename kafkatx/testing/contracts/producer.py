@@ -91,7 +91,7 @@ class PartitionerContract(_Case):
     """For an :class:`~kafkatx.interfaces.IPartitioner`."""
 
     by_key = True
-    """Whether records of one key go to one partition."""
+    """True if records of one key go to one partition."""
 
     def make_partitioner(self) -> Any:
         """Return the partitioner to be tested."""

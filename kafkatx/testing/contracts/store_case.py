@@ -83,7 +83,7 @@ class StoreCase(_Case):
     """
 
     durable = True
-    """Whether a second store sees what the first one closed."""
+    """True if a second store sees the logs that the first one closed."""
 
     def setUp(self) -> None:
         """Give the store a clock that stands still."""

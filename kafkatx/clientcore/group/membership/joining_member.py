@@ -32,7 +32,7 @@ from kafkatx.wire.messages.sync_group import (
 )
 
 JOIN_TIMEOUT_LAPSE_MS = 5000
-"""How much longer than the rebalance timeout a JoinGroup may take (JOIN_GROUP_TIMEOUT_LAPSE)."""
+"""Time that a JoinGroup may take beyond the rebalance timeout (JOIN_GROUP_TIMEOUT_LAPSE)."""
 
 MAX_REASON_LENGTH = 255
 """The longest reason that brokers accept (KIP-800)."""

@@ -29,7 +29,7 @@ from kafkatx.wire.schema import Message
 
 NO_GENERATION = -1
 IMMEDIATE_RETRIES = 3
-"""How many failed attempts to join in a row may be followed by another without a pause."""
+"""Failed attempts to join in a row that are followed by another without a pause."""
 
 Partitions = frozenset[TopicPartition]
 
@@ -61,7 +61,7 @@ class MemberState:
         self._assigned_counts: Mapping[str, int] | None = None
         """The partition counts of the last assignment that this member made as the leader."""
         self._join_reason: str | None = None
-        """Why to (re)join; None if there is no need to."""
+        """The reason to (re)join; None if there is none."""
         self._notifying: NotifyApplication | None = None
         self._leaving: Event | None = None
         self._error: KafkaTXError | None = None
@@ -70,7 +70,7 @@ class MemberState:
         self._failures = 0
         self._retry_ms = 0
         self._token: int | None = None
-        """Of the request or the partition counts that the next step waits for."""
+        """The token of the request or the partition counts that the next step waits for."""
         self._tokens = 0
         self._actions: list[Action] = []
 

@@ -20,7 +20,7 @@ class HeartbeatTimer:
     due_ms: int = NEVER_MS
     session_deadline_ms: int = NEVER_MS
     token: int | None = None
-    """Of the heartbeat in flight."""
+    """The token of the heartbeat in flight."""
 
     @property
     def deadline_ms(self) -> int:

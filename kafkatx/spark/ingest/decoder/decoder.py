@@ -20,7 +20,7 @@ KAFKA_COLUMNS = {
 _SOURCE = arrow.arrow_schema(include_headers=False)
 _DEAD = ("topic", "partition", "offset", "timestamp", "key", "value")
 DEAD_SCHEMA = pa.schema([*(_SOURCE.field(name) for name in _DEAD), ("reason", pa.string())])
-"""What there is of a dead letter: key and value are the record's own bytes."""
+"""The content of a dead letter: key and value are the record's own bytes."""
 
 
 class Decoded(NamedTuple):

@@ -20,7 +20,7 @@ class Fit:
 
     nested = False
     leaves = 1
-    """How many simple columns it is made of."""
+    """Number of simple columns that it is made of."""
 
     def __init__(self, found: pa.DataType) -> None:
         word = ddl_type(found)

@@ -118,7 +118,7 @@ class Placement(NamedTuple):
 
 @attrs.frozen
 class LogDirRecord:
-    """The coordinator's record of the log dirs of this broker.
+    """The metadata store's record of the log dirs of this broker.
 
     :ivar log_dirs: the last known path of each log dir, by its ``directory.id``.
     :ivar placed: for each topic id the ``directory.id`` of each partition whose directory is known to
@@ -133,10 +133,10 @@ class LogDirRecord:
 
 @attrs.frozen
 class Expected:
-    """The logs that a log store must find in its log dirs, from the coordinator.
+    """The logs that a log store must find in its log dirs, from the metadata store.
 
     :ivar empty: the state has no topics.
-    :ivar generation: the coordinator's current ``ICoordinator.generation``.
+    :ivar generation: the store's current ``IMetadataStore.generation``.
     :ivar topic_id: returns the id of a partition's topic; None if there is no such partition.
     :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
     """

@@ -18,7 +18,7 @@ TIMESTAMPS = {
     "blocking/producer/writer.py": "timestamps of records",
     "broker/broker.py": "timestamps of records, retention by time, expiry of offsets",
     "cli/pipeline/audit.py": "the window that is not over yet",
-    "coordination/adoption.py": "a producer id that was not given out before",
+    "metadata/embedded/adoption.py": "a producer id that was not given out before",
     "cli/groups/reset.py": "a time of day, so long ago",
     "client/producer/audit.py": "sent_ms of announcements",
     "client/producer/intake.py": "timestamps of records",

@@ -68,7 +68,7 @@ def make_broker(folder: str, clock: Any) -> Broker:
     """A broker with its logs in a folder, and the topics."""
     config = BrokerConfig.load(None, {"log.dirs": folder})
     parts = kafkatx.tap.installed_parts(config)
-    coordinator = parts.coordinator(config, at_once)
+    coordinator = parts.metadata(config, at_once)
     store = parts.log_store(config, at_once, clock, parts.find_retention)
     now_ms = int(time.time() * 1000)
     broker = Broker(config, coordinator, store, clock, at_once, lambda: now_ms)

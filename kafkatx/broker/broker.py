@@ -27,7 +27,7 @@ from kafkatx.broker.requests.slices import Slices
 from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
-from kafkatx.interfaces import ICoordinator, ILogStore, Workers
+from kafkatx.interfaces import ILogStore, IMetadataStore, Workers
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterState
 
@@ -37,7 +37,7 @@ class Broker:
 
     :ivar config: the current settings; replaced as a whole when a dynamic setting changes.
     :ivar config_listeners: called with the new settings after each change, in order.
-    :ivar coordinator: the cluster's metadata.
+    :ivar metadata: the cluster's metadata.
     :ivar store: the logs.
     :ivar topics: the topics and their partitions.
     :ivar replicas: the write rounds.
@@ -58,14 +58,14 @@ class Broker:
     def __init__(
         self,
         config: BrokerConfig,
-        coordinator: ICoordinator,
+        metadata: IMetadataStore,
         store: ILogStore,
         clock: IReactorTime,
         workers: Workers,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self.config = config
-        self.coordinator = coordinator
+        self.metadata = metadata
         self.store = store
         self.clock = clock
         self.workers = workers
@@ -74,13 +74,11 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.features_epoch = now_ms()
         self.flushes = FlushScheduler(clock)
-        self.topics = Topics(config, coordinator, store, self.flushes)
+        self.topics = Topics(config, metadata, store, self.flushes)
         self.replicas = ReplicaManager(self.topics, store, self.flushes, clock)
         self.validator = RecordValidator(config, self.topics, self.replicas, workers, now_ms)
-        self.groups = GroupCoordinator(
-            config, coordinator, self.topics, self.replicas, clock, workers, now_ms
-        )
-        self.expiry = OffsetExpiry(config, coordinator, self.groups, self.topics)
+        self.groups = GroupCoordinator(config, metadata, self.topics, self.replicas, clock, workers, now_ms)
+        self.expiry = OffsetExpiry(config, metadata, self.groups, self.topics)
         self.config_listeners: list[Callable[[BrokerConfig], None]] = [
             self.topics.use,
             store.reconfigure,
@@ -88,15 +86,15 @@ class Broker:
             self.groups.use,
             self.expiry.use,
         ]
-        self.producer_ids = ProducerIds(coordinator)
-        self.quotas = ClientQuotaManager(config, coordinator, clock)
+        self.producer_ids = ProducerIds(metadata)
+        self.quotas = ClientQuotaManager(config, metadata, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.transactions = Transactions(self.limited_log)
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )
-        coordinator.subscribe(self._cluster_changed)
+        metadata.subscribe(self._cluster_changed)
 
     async def open(self) -> None:
         """Open every log, and schedule a flush where a crash left records unflushed."""

@@ -81,7 +81,7 @@ def _alter(
 async def _alter_topic(
     broker: Broker, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
 ) -> None:
-    topic = broker.coordinator.state.topics.get(name)
+    topic = broker.metadata.state.topics.get(name)
     if topic is None:
         raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
 
@@ -106,9 +106,9 @@ async def _alter_broker(
         check_broker_configs({config: new[config] for config in names if config in new})
         return new
 
-    checked(broker.coordinator.state.broker_configs.get(name, {}))
+    checked(broker.metadata.state.broker_configs.get(name, {}))
     if not validate_only:
-        await broker.coordinator.alter_broker_configs(name, checked)
+        await broker.metadata.alter_broker_configs(name, checked)
         whose = f"broker {name}" if name else "all brokers"
         _log.info("changed settings of {whose}: {names}", whose=whose, names=_listed(names))
 
@@ -117,7 +117,7 @@ async def _alter_group(
     broker: Broker, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
 ) -> None:
     check_group_name(name)
-    config, known = broker.config, broker.coordinator.state.group_configs
+    config, known = broker.config, broker.metadata.state.group_configs
     if name not in known and len(known) >= MOST_GROUPS:
         raise RequestError(
             ErrorCode.POLICY_VIOLATION,
@@ -131,7 +131,7 @@ async def _alter_group(
 
     checked(known.get(name, {}))
     if not validate_only:
-        await broker.coordinator.alter_group_configs(name, checked)
+        await broker.metadata.alter_group_configs(name, checked)
         _log.info("changed configs of group {group}: {names}", group=quoted(name), names=_listed(names))
 
 

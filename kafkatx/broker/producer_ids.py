@@ -1,13 +1,13 @@
 """Producer ids for idempotent producers, reserved from the cluster's metadata in blocks.
 
-The handler of InitProducerId takes them; nothing here does I/O but through :class:`ICoordinator`.
+The handler of InitProducerId takes them; nothing here does I/O but through :class:`IMetadataStore`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkatx.interfaces import ICoordinator
+from kafkatx.interfaces import IMetadataStore
 
 BLOCK = 1000
 """Ids reserved at a time, as Apache Kafka's ProducerIdManager does; a restart forgoes the rest."""
@@ -16,8 +16,8 @@ BLOCK = 1000
 class ProducerIds:
     """Producer ids that no broker of the cluster has used before."""
 
-    def __init__(self, coordinator: ICoordinator) -> None:
-        self._coordinator = coordinator
+    def __init__(self, metadata: IMetadataStore) -> None:
+        self._metadata = metadata
         self._left: Iterator[int] = iter(())
 
     async def next(self) -> int:
@@ -25,4 +25,4 @@ class ProducerIds:
         while True:
             for producer_id in self._left:
                 return producer_id
-            self._left = iter(await self._coordinator.allocate_producer_ids(BLOCK))
+            self._left = iter(await self._metadata.allocate_producer_ids(BLOCK))

@@ -21,7 +21,7 @@ from twisted.logger import Logger
 from kafkatx.broker.rates import Rate, Window
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import quotas as q
-from kafkatx.interfaces import ICoordinator
+from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import ClusterState, QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
@@ -131,13 +131,13 @@ class ClientQuotaManager:
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, coordinator: ICoordinator, clock: IReactorTime) -> None:
+    def __init__(self, config: BrokerConfig, metadata: IMetadataStore, clock: IReactorTime) -> None:
         self.producer: ByteRates | None = None
         self.consumer: ByteRates | None = None
         self._window = Window(config[q.QUOTA_WINDOW_NUM], config[q.QUOTA_WINDOW_SIZE_SECONDS] * 1000)
         self._clock = clock
         self._not_enforced: frozenset[str] = frozenset()
-        coordinator.subscribe(self._changed)
+        metadata.subscribe(self._changed)
 
     def _changed(self, old: ClusterState, new: ClusterState) -> None:
         quotas = new.client_quotas

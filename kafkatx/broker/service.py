@@ -24,7 +24,7 @@ from kafkatx.broker.handlers import SERVED
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.errors import SettingError
-from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy, Workers
+from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy, Workers
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
@@ -37,7 +37,7 @@ class Parts:
     """The factories that settings choose by name; ``kafkatx.interfaces`` describes their arguments."""
 
     log_store: Callable[..., ILogStore]
-    coordinator: Callable[..., ICoordinator]
+    metadata: Callable[..., IMetadataStore]
     find_retention: Callable[[str], IRetentionPolicy]
 
 
@@ -92,7 +92,7 @@ class BrokerService(Service):
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
             node = BrokerNode(self.broker.node_id, host, port, self.config.get("broker.rack"))
-            await self.broker.coordinator.start(node)
+            await self.broker.metadata.start(node)
             self._registered = True
             await self.broker.open()
             self._opened = True  # not before: logs that are not ours must get no marker from us
@@ -113,7 +113,7 @@ class BrokerService(Service):
             id=self.broker.node_id,
             bootstrap=self.bootstrap,
             topics=len(self.broker.topics.partitions),
-            cluster=self.broker.coordinator.state.cluster_id,
+            cluster=self.broker.metadata.state.cluster_id,
         )
 
     def _listen(self) -> None:
@@ -171,7 +171,7 @@ class BrokerService(Service):
                     self._log.info("kafkatx has stopped: every log is flushed")
         finally:
             if self._registered:
-                await self.broker.coordinator.stop()
+                await self.broker.metadata.stop()
             self._threads.stop()
 
     async def _stop_listening(self) -> None:
@@ -187,8 +187,8 @@ async def _stopped(port: IListeningPort) -> None:
 
 def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
-    coordinator = parts.coordinator(config, workers, store.durable)
-    broker = Broker(config, coordinator, store, reactor, workers)
+    metadata = parts.metadata(config, workers, store.durable)
+    broker = Broker(config, metadata, store, reactor, workers)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}
     return broker
 

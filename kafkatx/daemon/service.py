@@ -23,7 +23,7 @@ from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
 from kafkatx.extension import check_own_settings, find, own_settings
-from kafkatx.interfaces import ICoordinator, ILogStore, IRetentionPolicy
+from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy
 from kafkatx.net.buffers import keep_freed_memory
 
 FEW_FILES = 4096
@@ -38,7 +38,7 @@ def installed_parts(config: BrokerConfig) -> Parts:
 
     :raises SettingError: a setting names a plugin that is not installed or cannot be used.
     """
-    check_own_settings(config.explicit, ILogStore, ICoordinator, IRetentionPolicy)
+    check_own_settings(config.explicit, ILogStore, IMetadataStore, IRetentionPolicy)
 
     def settings(name: str) -> Mapping[str, str]:
         return own_settings(name, config.explicit)
@@ -51,10 +51,10 @@ def installed_parts(config: BrokerConfig) -> Parts:
         return make()
 
     find_retention(config.get("kafkatx.retention"))
-    storage, coordinator = config.get("kafkatx.storage"), config.get("kafkatx.coordinator")
+    storage, metadata = config.get("kafkatx.storage"), config.get("kafkatx.metadata.store")
     return Parts(
         find(ILogStore, storage, "kafkatx.storage", settings(storage)),
-        find(ICoordinator, coordinator, "kafkatx.coordinator", settings(coordinator)),
+        find(IMetadataStore, metadata, "kafkatx.metadata.store", settings(metadata)),
         find_retention,
     )
 

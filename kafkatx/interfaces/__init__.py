@@ -6,7 +6,7 @@ docstring gives the arguments of a plugin's factory.
 """
 
 from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProducerCallbacks
-from kafkatx.interfaces.coordination import ConfigChange, ICoordinator
+from kafkatx.interfaces.metadata import ConfigChange, IMetadataStore
 from kafkatx.interfaces.serialization import IConfigurable, IDecoder, IEncoder, IPartitioner, IRowDecoder
 from kafkatx.interfaces.storage import (
     IAppended,
@@ -27,7 +27,7 @@ __all__ = [
     "IAssignor",
     "IBalancer",
     "IConfigurable",
-    "ICoordinator",
+    "IMetadataStore",
     "IDecoder",
     "IEncoder",
     "IEventHandler",

@@ -3,11 +3,11 @@
 from kafkatx.interfaces import (
     IAssignor,
     IBalancer,
-    ICoordinator,
     IDecoder,
     IEncoder,
     IEventHandler,
     ILogStore,
+    IMetadataStore,
     IPartitioner,
     IProducerCallbacks,
     IRetentionPolicy,
@@ -24,9 +24,9 @@ memory_store = Extension(
     ILogStore, "memory", "kafkatx.log.memory:MemoryLogStore", "Records in memory: tests, caches."
 )
 embedded = Extension(
-    ICoordinator,
+    IMetadataStore,
     "embedded",
-    "kafkatx.coordination.embedded:EmbeddedCoordinator",
+    "kafkatx.metadata.embedded.store:EmbeddedMetadataStore",
     "A cluster of one broker; its state in SQLite.",
 )
 

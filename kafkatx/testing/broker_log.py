@@ -17,7 +17,7 @@ from zope.interface import implementer
 MAX_LINES = 1000
 BROKER_NAMESPACES = (
     "kafkatx.broker",
-    "kafkatx.coordination",
+    "kafkatx.metadata.embedded",
     "kafkatx.group",
     "kafkatx.log",
     "kafkatx.net.",

@@ -9,8 +9,8 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.log.store.file_store import FileLogStore
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.testing.contracts.partition_log import find_retention
 from tests.broker.running import NODE, BrokerTestCase, Held, at_once
 from tests.log.fakes import crash
@@ -28,21 +28,21 @@ class FileBrokerTestCase(BrokerTestCase):
         super().setUp()
 
     def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
-        """Return a started broker; its coordinator is in memory, and survives :meth:`restart`."""
+        """Return a started broker; its metadata store is in memory, and survives :meth:`restart`."""
         self.clock.advance(self.now_ms / 1000)
         memory = BrokerConfig.load(None, {"kafkatx.storage": "memory"})
-        self.coordinator = EmbeddedCoordinator(memory, at_once, durable=False)
-        self.successResultOf(self.coordinator.start(NODE))
-        self.addCleanup(self.coordinator.stop)
+        self.metadata = EmbeddedMetadataStore(memory, at_once, durable=False)
+        self.successResultOf(self.metadata.start(NODE))
+        self.addCleanup(self.metadata.stop)
         return self.start(workers, **settings)
 
     def start(self, workers: Any = at_once, **settings: str) -> Broker:
-        """Return a broker with the existing coordinator and directories."""
+        """Return a broker with the existing metadata store and directories."""
         values = {**self.settings, "log.dirs": ",".join(self.dirs), **settings}
         config = BrokerConfig.load(None, values)
         store = FileLogStore(config, workers, self.clock, find_retention, self.files)
         self.addCleanup(crash, store)
-        broker = Broker(config, self.coordinator, store, self.clock, workers, lambda: self.now_ms)
+        broker = Broker(config, self.metadata, store, self.clock, workers, lambda: self.now_ms)
         opening = Deferred.fromCoroutine(broker.open())
         if isinstance(workers, Held):
             workers.work()

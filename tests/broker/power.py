@@ -19,9 +19,9 @@ from kafkatx.broker.replica.staged_produce import StagedForOne
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.log_config import LogConfig
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.log.files import Files
 from kafkatx.log.store.file_store import FileLogStore
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.net.requests import Peer
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
@@ -103,8 +103,8 @@ class PowerCutRound:
         self.clock = Clock()
         self.clock.advance(NOW_MS / 1000)
         self.files = PowerCutFiles(path, random, random.randint(1, MOST_CHANGES))
-        self.coordinator = EmbeddedCoordinator(self.config, at_once, durable=False)
-        self.coordinator.start(NODE)
+        self.metadata = EmbeddedMetadataStore(self.config, at_once, durable=False)
+        self.metadata.start(NODE)
         self.workers = Held()
         self.broker = self._start()
         creating = Deferred.fromCoroutine(self.broker.topics.create(TOPIC, [(0,), (0,)]))
@@ -119,7 +119,7 @@ class PowerCutRound:
         self.workers = Held()
         store = self._store(self.path, self.files, self.workers)
         now_ms = lambda: int(self.clock.seconds() * 1000)  # noqa: E731
-        broker = Broker(self.config, self.coordinator, store, self.clock, self.workers, now_ms)
+        broker = Broker(self.config, self.metadata, store, self.clock, self.workers, now_ms)
         opening = Deferred.fromCoroutine(broker.open())
         self.workers.work()
         self.case.successResultOf(opening)
@@ -138,7 +138,7 @@ class PowerCutRound:
             self._look()
         self.files.cut()
         self._crash()
-        self.coordinator.stop()
+        self.metadata.stop()
 
     def _crash(self) -> None:
         store = self.broker.store

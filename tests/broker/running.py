@@ -14,10 +14,10 @@ from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.interfaces import Worker
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.net.requests import Peer, Reply, Staged
 from kafkatx.records.builder import build_values
 from kafkatx.records.conversion import iter_any
@@ -95,17 +95,17 @@ class BrokerTestCase(SynchronousTestCase):
         return Clock()
 
     def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
-        """Return a started broker with a coordinator and a store in memory."""
+        """Return a started broker with a metadata store and a log store in memory."""
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
-        coordinator = EmbeddedCoordinator(config, at_once if workers is at_once else workers, durable=False)
+        metadata = EmbeddedMetadataStore(config, at_once if workers is at_once else workers, durable=False)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
-        broker = Broker(config, coordinator, store, self.clock, workers, lambda: self.now_ms)
+        broker = Broker(config, metadata, store, self.clock, workers, lambda: self.now_ms)
         broker.offered = {line.api.key: line.api.versions for line in SERVED}
-        starting = coordinator.start(NODE)
+        starting = metadata.start(NODE)
         if isinstance(workers, Held):
             workers.work()
         self.successResultOf(starting)
-        self.addCleanup(coordinator.stop)
+        self.addCleanup(metadata.stop)
         self.successResultOf(Deferred.fromCoroutine(broker.topics.open()))
         self.successResultOf(Deferred.fromCoroutine(broker.groups.open()))
         self.addCleanup(broker.groups.stop)

@@ -193,7 +193,7 @@ class BackgroundTasksTests(BrokerTestCase):
         """A changed log.cleaner.backoff.ms is used from the next round on."""
         cleaned = self.counted(self.broker.store, "clean", succeed(False))
         change = {"log.cleaner.backoff.ms": "1000"}
-        self.successResultOf(self.broker.coordinator.alter_broker_configs("", lambda _: change))
+        self.successResultOf(self.broker.metadata.alter_broker_configs("", lambda _: change))
         self.pass_time(CLEANER_S)
         self.assertEqual(len(cleaned), 1)
         for _ in range(3):

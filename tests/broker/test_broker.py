@@ -12,10 +12,10 @@ from kafkatx.broker.broker import Broker
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import cleanup
 from kafkatx.config.table import log as log_table
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import ErrorCode
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.records.builder import build_values
 from tests.broker.running import NODE, NOW_MS, BrokerTestCase, at_once
 
@@ -31,7 +31,7 @@ class DynamicConfigTests(BrokerTestCase):
     def alter(self, name: str, **configs: str) -> None:
         """Set the settings of one broker or of all, replacing all others; ``_`` in names stands for ``.``."""
         new = {config.replace("_", "."): value for config, value in configs.items()}
-        self.successResultOf(self.broker.coordinator.alter_broker_configs(name, lambda _: new))
+        self.successResultOf(self.broker.metadata.alter_broker_configs(name, lambda _: new))
 
     def test_listeners(self) -> None:
         """Listeners are told of every change, after which the broker has the new settings."""
@@ -80,20 +80,20 @@ class DynamicConfigTests(BrokerTestCase):
     def test_restart(self) -> None:
         """Dynamic settings apply from the start of a restarted broker, before any log is opened."""
         settings = {"log.dirs": self.mktemp()}
-        before = EmbeddedCoordinator(BrokerConfig.load(None, settings), at_once)
+        before = EmbeddedMetadataStore(BrokerConfig.load(None, settings), at_once)
         self.successResultOf(before.start(NODE))
         self.successResultOf(before.create_topic("t", [[0]], {}))
         for name, value in (("", "5"), ("0", "6")):
             changed = {"log.retention.ms": value, "of.the.future": "1"}
             self.successResultOf(before.alter_broker_configs(name, partial(_instead, changed)))
         self.successResultOf(before.stop())
-        coordinator = EmbeddedCoordinator(BrokerConfig.load(None, settings), at_once)
+        metadata = EmbeddedMetadataStore(BrokerConfig.load(None, settings), at_once)
         config = BrokerConfig.load(None, {"log.retention.ms": "4"})
         store = MemoryLogStore(config, at_once, self.clock, lambda name: TimeAndSizeRetention())
-        broker = Broker(config, coordinator, store, self.clock, at_once)
-        self.addCleanup(coordinator.stop)
+        broker = Broker(config, metadata, store, self.clock, at_once)
+        self.addCleanup(metadata.stop)
         with capturedLogs() as events:
-            self.successResultOf(coordinator.start(NODE))
+            self.successResultOf(metadata.start(NODE))
         self.successResultOf(Deferred.fromCoroutine(broker.open()))
         self.assertEqual(broker.config[cleanup.LOG_RETENTION_MS], 6)
         found = broker.topics.find("t", 0)

@@ -36,7 +36,7 @@ class ConfigsTestCase(BrokerTestCase):
     @property
     def topic_configs(self) -> Mapping[str, str]:
         """The configs of the topic."""
-        topic_configs: Mapping[str, str] = self.broker.coordinator.state.topics["t"].configs
+        topic_configs: Mapping[str, str] = self.broker.metadata.state.topics["t"].configs
         return topic_configs
 
 
@@ -88,7 +88,7 @@ class ReplaceTests(ConfigsTestCase):
         other = replace(self.broker, GROUP, "h", change, False)
         self.assertEqual(self.refused(other), ErrorCode.POLICY_VIOLATION)
         self.done(replace(self.broker, GROUP, "g\n", {}, False))
-        self.assertNotIn("g\n", self.broker.coordinator.state.group_configs)
+        self.assertNotIn("g\n", self.broker.metadata.state.group_configs)
 
 
 class AlterTests(ConfigsTestCase):

@@ -117,7 +117,7 @@ class ChoresTests(SynchronousTestCase):
             given.append(clock)
             return parts.log_store(config, workers, clock, find_retention)
 
-        BrokerService(config, type(parts)(store, parts.coordinator, parts.find_retention), clock.reactor)
+        BrokerService(config, type(parts)(store, parts.metadata, parts.find_retention), clock.reactor)
         clock.world.wall_s -= HOUR_S
         self.assertEqual(given[0].seconds(), clock.world.wall_s)
         self.assertNotEqual(clock.seconds(), clock.world.wall_s)

@@ -14,7 +14,7 @@ from kafkatx.broker import quotas
 from kafkatx.broker.quotas import ByteRates, ClientQuotaManager
 from kafkatx.broker.rates import Window
 from kafkatx.config import BrokerConfig
-from kafkatx.interfaces import ICoordinator
+from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import ClusterState, QuotaEntity
 
 WINDOW = Window(samples=11, sample_ms=1000)
@@ -139,8 +139,8 @@ class ByteRatesTests(SynchronousTestCase):
         self.assertLess(max(len(name) for _, name in rates._rates), 101)
 
 
-class FakeCoordinator:
-    """A coordinator that reports quotas to its one listener."""
+class FakeMetadataStore:
+    """A metadata store that reports quotas to its one listener."""
 
     def __init__(self) -> None:
         self.state = ClusterState("cluster", 0)
@@ -160,13 +160,13 @@ class ClientQuotasTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Make the quotas of a broker, none so far."""
         self.clock = Clock()
-        self.coordinator = FakeCoordinator()
+        self.metadata = FakeMetadataStore()
         self.quotas = self.make()
 
     def make(self, **settings: str) -> ClientQuotaManager:
         """Return the quotas of a broker with some settings; ``_`` in names stands for ``.``."""
         config = BrokerConfig.load(None, {k.replace("_", "."): v for k, v in settings.items()})
-        return ClientQuotaManager(config, cast(ICoordinator, self.coordinator), self.clock)
+        return ClientQuotaManager(config, cast(IMetadataStore, self.metadata), self.clock)
 
     def charged(self, rates: Any, size: int) -> int:
         """Return the throttle time for *size* bytes of client c."""
@@ -177,44 +177,42 @@ class ClientQuotasTests(SynchronousTestCase):
     def test_none(self) -> None:
         """No rates are kept for produce and fetch without quotas, or with quotas of another kind."""
         self.assertEqual((self.quotas.producer, self.quotas.consumer), (None, None))
-        self.coordinator.show({(CLIENT,): {"request_percentage": 5.0}})
+        self.metadata.show({(CLIENT,): {"request_percentage": 5.0}})
         self.assertEqual((self.quotas.producer, self.quotas.consumer), (None, None))
 
     def test_each_has_its_own(self) -> None:
         """Produced and fetched bytes are counted separately, each for its own quota."""
-        self.coordinator.show(
-            {(CLIENT,): {"producer_byte_rate": 1000.0}, (USER,): {"consumer_byte_rate": 10.0}}
-        )
+        self.metadata.show({(CLIENT,): {"producer_byte_rate": 1000.0}, (USER,): {"consumer_byte_rate": 10.0}})
         self.assertEqual(self.charged(self.quotas.producer, 11_000), 1000)
         self.assertEqual(self.charged(self.quotas.consumer, 110), 1000)
 
     def test_change_and_removal(self) -> None:
         """A changed quota applies at once to counted bytes; removing the last one drops the counts."""
-        self.coordinator.show({(CLIENT,): {"producer_byte_rate": 10_000.0}})
+        self.metadata.show({(CLIENT,): {"producer_byte_rate": 10_000.0}})
         self.assertEqual(self.charged(self.quotas.producer, 20_000), 0)
-        self.coordinator.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
+        self.metadata.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
         self.assertEqual(self.charged(self.quotas.producer, 0), 10_000)
-        self.coordinator.show({})
+        self.metadata.show({})
         self.assertIsNone(self.quotas.producer)
 
     def test_window_settings(self) -> None:
         """The settings quota.window.num and quota.window.size.seconds define the window."""
         self.quotas = self.make(quota_window_num="3", quota_window_size_seconds="5")
-        self.coordinator.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
+        self.metadata.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
         self.assertEqual(self.charged(self.quotas.producer, 11_000), 1000)
 
     def test_other_changes(self) -> None:
         """Other changes of the cluster leave the counts as they are."""
-        self.coordinator.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
+        self.metadata.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
         before = self.quotas.producer
-        same = self.coordinator.state
-        self.coordinator.listener(same, ClusterState("cluster", 0, client_quotas=same.client_quotas))
+        same = self.metadata.state
+        self.metadata.listener(same, ClusterState("cluster", 0, client_quotas=same.client_quotas))
         self.assertIs(self.quotas.producer, before)
 
     def test_what_is_not_enforced(self) -> None:
         """A quota that is stored but not enforced is logged in one line, once."""
         with capturedLogs() as captured:
-            self.coordinator.show({(CLIENT,): {"request_percentage": 5.0}})
-            self.coordinator.show({(CLIENT,): {"request_percentage": 6.0, "producer_byte_rate": 1.0}})
+            self.metadata.show({(CLIENT,): {"request_percentage": 5.0}})
+            self.metadata.show({(CLIENT,): {"request_percentage": 6.0, "producer_byte_rate": 1.0}})
         warned = [event for event in captured if event["log_level"] is LogLevel.warn]
         self.assertEqual([event["names"] for event in warned], ["request_percentage"])

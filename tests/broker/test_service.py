@@ -15,10 +15,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.broker import service as service_module
 from kafkatx.broker.service import BrokerService, Parts
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import SettingError
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 
 
 class FakePort:
@@ -89,16 +89,16 @@ class ServiceTestCase(SynchronousTestCase):
         """Return a service with a memory store; ``_`` in setting names stands for ``.``."""
         named = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **named})
-        service = BrokerService(config, Parts(self.store, self.coordinator, self.retention), self.reactor)
+        service = BrokerService(config, Parts(self.store, self.metadata, self.retention), self.reactor)
         broker = service.broker
         for owner, name in (
-            (broker.coordinator, "start"),
+            (broker.metadata, "start"),
             (broker, "open"),
             (broker.groups, "open"),
             (broker.groups, "stop"),
             (broker.flushes, "stop"),
             (broker.store, "close"),
-            (broker.coordinator, "stop"),
+            (broker.metadata, "stop"),
             (service._tasks, "start"),
             (service._tasks, "stop"),
             (service._tasks, "record"),
@@ -121,9 +121,9 @@ class ServiceTestCase(SynchronousTestCase):
         """Make a log store."""
         return MemoryLogStore(config, workers, clock, find_retention)
 
-    def coordinator(self, config: Any, workers: Any, durable: bool) -> Any:
-        """Make a coordinator in memory."""
-        return EmbeddedCoordinator(config, workers, durable=False)
+    def metadata(self, config: Any, workers: Any, durable: bool) -> Any:
+        """Make a metadata store in memory."""
+        return EmbeddedMetadataStore(config, workers, durable=False)
 
     def retention(self, name: str) -> Any:
         """Return the policy."""
@@ -147,7 +147,7 @@ class StartTests(ServiceTestCase):
             self.events,
             [
                 "bind",
-                "EmbeddedCoordinator.start",
+                "EmbeddedMetadataStore.start",
                 "Broker.open",
                 "GroupCoordinator.open",
                 "accept",
@@ -166,7 +166,7 @@ class StartTests(ServiceTestCase):
             self.start(service)
             self.assertEqual(self.reactor.bound[-1], bound)
             self.assertEqual((service.bootstrap, service.advertised), (bootstrap, "example.org:7000"))
-            (node,) = service.broker.coordinator.state.brokers.values()
+            (node,) = service.broker.metadata.state.brokers.values()
             self.assertEqual((node.host, node.port), ("example.org", 7000))
 
     def test_ready_line(self) -> None:
@@ -203,12 +203,12 @@ class StartTests(ServiceTestCase):
         service.startService()
         self.failureResultOf(service.started, ZeroDivisionError)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-        self.assertEqual(self.events, ["bind", "EmbeddedCoordinator.start", "close port"])
+        self.assertEqual(self.events, ["bind", "EmbeddedMetadataStore.start", "close port"])
 
     def test_person_can_fix_it(self) -> None:
         """A SettingError is not logged: the owner of the service shows it."""
         service = self.make()
-        self.patch(service.broker.coordinator, "start", lambda node: execute(self.refuse))
+        self.patch(service.broker.metadata, "start", lambda node: execute(self.refuse))
         service.startService()
         self.failureResultOf(service.started, SettingError)
         self.assertEqual(self.flushLoggedErrors(), [])
@@ -235,7 +235,7 @@ class StopTests(ServiceTestCase):
                 "FlushScheduler.stop",
                 "BackgroundTasks.record",
                 "MemoryLogStore.close",
-                "EmbeddedCoordinator.stop",
+                "EmbeddedMetadataStore.stop",
                 "stop threads",
             ],
         )
@@ -250,7 +250,7 @@ class StopTests(ServiceTestCase):
         self.flushLoggedErrors(ZeroDivisionError)
         self.stop(service)
         self.assertNotIn("MemoryLogStore.close", self.events)
-        self.assertEqual(self.events[-2:], ["EmbeddedCoordinator.stop", "stop threads"])
+        self.assertEqual(self.events[-2:], ["EmbeddedMetadataStore.stop", "stop threads"])
 
     def test_while_starting(self) -> None:
         """A stop waits until the start has ended."""
@@ -270,7 +270,7 @@ class StopTests(ServiceTestCase):
         self.start(service)
         self.patch(service.broker.store, "close", lambda: execute(lambda: 1 / 0))
         self.failureResultOf(service.stopService(), ZeroDivisionError)
-        self.assertEqual(self.events[-2:], ["EmbeddedCoordinator.stop", "stop threads"])
+        self.assertEqual(self.events[-2:], ["EmbeddedMetadataStore.stop", "stop threads"])
 
     def test_never_started(self) -> None:
         """A service that was never started only stops its threads."""
@@ -286,7 +286,7 @@ class RunningTests(ServiceTestCase):
         service = self.make()
         self.start(service)
         change = {"max.connections": "7"}
-        self.successResultOf(service.broker.coordinator.alter_broker_configs("", lambda _: change))
+        self.successResultOf(service.broker.metadata.alter_broker_configs("", lambda _: change))
         self.assertEqual(service._factory.limits.max_connections, 7)
 
     def test_new_logs_are_recorded(self) -> None:

@@ -12,7 +12,6 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.daemon import service as daemon
 from kafkatx.daemon.service import ProcessService, installed_parts
 from kafkatx.daemon.settings_source import SettingsSource
@@ -20,6 +19,7 @@ from kafkatx.errors import SettingError
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import KeepAll, TimeAndSizeRetention
 from kafkatx.log.store.file_store import FileLogStore
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.testing import EmbeddedBroker
 from tests.daemon.reactors import FakeReactor
 
@@ -30,10 +30,10 @@ class PartsTests(SynchronousTestCase):
         return installed_parts(BrokerConfig.load(None, {f"kafkatx.{k}": v for k, v in settings.items()}))
 
     def test_defaults(self) -> None:
-        """Files, the embedded coordinator, retention by time and size."""
+        """Files, the embedded metadata store, retention by time and size."""
         parts = self.parts()
         self.assertIs(inspect.unwrap(parts.log_store), FileLogStore)
-        self.assertIs(inspect.unwrap(parts.coordinator), EmbeddedCoordinator)
+        self.assertIs(inspect.unwrap(parts.metadata), EmbeddedMetadataStore)
         self.assertIsInstance(parts.find_retention("time+size"), TimeAndSizeRetention)
 
     def test_by_name(self) -> None:
@@ -44,7 +44,7 @@ class PartsTests(SynchronousTestCase):
 
     def test_unknown(self) -> None:
         """A name that no plugin has is a mistake at the start, of retention too."""
-        for setting in ("storage", "coordinator", "retention"):
+        for setting in ("storage", "metadata.store", "retention"):
             with self.assertRaisesRegex(SettingError, f"kafkatx.{setting}=nothing"):
                 self.parts(**{setting: "nothing"})
 

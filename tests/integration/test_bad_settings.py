@@ -54,7 +54,7 @@ class BadSettingTests(SynchronousTestCase):
         """A plugin that is not installed, with those that are."""
         for setting, nearest in (
             ("kafkatx.storage", "file"),
-            ("kafkatx.coordinator", "embedded"),
+            ("kafkatx.metadata.store", "embedded"),
             ("kafkatx.retention", "time"),
         ):
             self.check_ends(f"{setting}=nothing", nearest, sets=(f"{setting}=nothing",))

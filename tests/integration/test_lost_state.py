@@ -17,8 +17,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.blocking import Admin, Cluster, Reader, Writer
 from kafkatx.blocking.admin.groups import Groups
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
-from kafkatx.coordination.location import FILE_NAME
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.metadata.embedded.location import FILE_NAME
 from kafkatx.testing import BrokerDidNotStart, EmbeddedBroker
 from kafkatx.types import TopicPartition
 

@@ -147,7 +147,7 @@ class ServiceTests(TestCase):
         """Settings that change while it runs reach connections and the cleaner's round, not only handlers."""
         service = await self.started()
         changed = {"max.connections": "7", "log.cleaner.backoff.ms": "250"}
-        await service.broker.coordinator.alter_broker_configs("", lambda _: changed)
+        await service.broker.metadata.alter_broker_configs("", lambda _: changed)
         assert service._tasks._cleaning is not None
         self.assertEqual(
             (service._factory.limits.max_connections, service._tasks._cleaning.interval), (7, 0.25)

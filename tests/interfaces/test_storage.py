@@ -16,7 +16,7 @@ from kafkatx.interfaces import (
     IPartitionLog,
     IRetentionPolicy,
     client,
-    coordination,
+    metadata,
     serialization,
     storage,
     tree,
@@ -70,6 +70,6 @@ class DocumentedTests(SynchronousTestCase):
 
     def test_exported(self) -> None:
         """Every interface of the package's modules is exported."""
-        modules = (client, coordination, serialization, storage, tree)
+        modules = (client, metadata, serialization, storage, tree)
         names = {name for module in modules for name in vars(module) if re.match("I[A-Z][a-z]", name)}
         self.assertEqual(names - {"Interface"}, {one.__name__ for one in every_interface()})

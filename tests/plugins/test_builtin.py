@@ -9,15 +9,20 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.extension import Extension, extensions, find
 from kafkatx.interfaces import (
     IAssignor,
-    ICoordinator,
     IDecoder,
     ILogStore,
+    IMetadataStore,
     IPartitioner,
     IRetentionPolicy,
 )
 from kafkatx.plugins import builtin
 
-NEED_ARGUMENTS = {(ILogStore, "file"), (ILogStore, "memory"), (ICoordinator, "embedded"), (IDecoder, "avro")}
+NEED_ARGUMENTS = {
+    (ILogStore, "file"),
+    (ILogStore, "memory"),
+    (IMetadataStore, "embedded"),
+    (IDecoder, "avro"),
+}
 """Plugins whose factory takes arguments, or which need settings."""
 
 BUILT_IN = [found for found in vars(builtin).values() if isinstance(found, Extension)]

@@ -31,7 +31,7 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, LogLine, Replace, Store
 from kafkatx.group.offsets import Offsets
 from kafkatx.group.settings import GroupSettings
-from kafkatx.interfaces import ICoordinator, Workers
+from kafkatx.interfaces import IMetadataStore, Workers
 from kafkatx.wire.schema import Message
 
 if TYPE_CHECKING:  # the machines are imported with the first group, not at the start
@@ -76,14 +76,14 @@ class GroupCoordinator:
     def __init__(
         self,
         config: BrokerConfig,
-        coordinator: ICoordinator,
+        metadata: IMetadataStore,
         topics: Topics,
         replicas: ReplicaManager,
         clock: IReactorTime,
         workers: Workers,
         now_ms: Callable[[], int],
     ) -> None:
-        self._coordinator = coordinator
+        self._metadata = metadata
         self.groups: dict[str, Group] = {}
         self.offsets = Offsets()
         self.topic = OffsetsTopic(topics, replicas, clock, workers, now_ms)
@@ -132,14 +132,14 @@ class GroupCoordinator:
         return ConsumerGroup(
             group_id,
             lambda: self.settings_of(group_id),
-            lambda: self._coordinator.state,
+            lambda: self._metadata.state,
             new_member_id,
             self._wall_ms,
         )
 
     def settings_of(self, group_id: str) -> GroupSettings:
         """Return the settings of one group: its own configs, over the broker's settings."""
-        configs = self._coordinator.state.group_configs.get(group_id)
+        configs = self._metadata.state.group_configs.get(group_id)
         if not configs:
             return self.settings
         return self.settings.with_group_configs(self._config, configs)

@@ -19,7 +19,7 @@ from kafkatx.config.table import groups as g
 from kafkatx.errors import RequestError
 from kafkatx.group.actions import NEVER_MS, Group, Record
 from kafkatx.group.offset_records import tombstone
-from kafkatx.interfaces import ICoordinator
+from kafkatx.interfaces import IMetadataStore
 
 MINUTE_MS = 60_000
 EMPTY = "Empty"
@@ -31,9 +31,9 @@ class OffsetExpiry:
     _log = Logger()
 
     def __init__(
-        self, config: BrokerConfig, coordinator: ICoordinator, groups: GroupCoordinator, topics: Topics
+        self, config: BrokerConfig, metadata: IMetadataStore, groups: GroupCoordinator, topics: Topics
     ) -> None:
-        self._coordinator = coordinator
+        self._metadata = metadata
         self._groups = groups
         topics.on_deleted = self.forget_topic
         groups.on_loaded = self.forget_missing_topics
@@ -110,5 +110,5 @@ class OffsetExpiry:
 
     def forget_missing_topics(self) -> None:
         """Delete the offsets of topics whose deletion a crash cut short; call when all is loaded."""
-        for topic in self._groups.offsets.topics() - self._coordinator.state.topics.keys():
+        for topic in self._groups.offsets.topics() - self._metadata.state.topics.keys():
             self.forget_topic(topic)

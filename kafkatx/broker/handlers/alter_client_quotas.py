@@ -65,7 +65,7 @@ def answer(
     response = AlterClientQuotasResponse(entries=results)
     if request.validate_only or not changes:
         return response
-    altering: Deferred[None] = broker.coordinator.alter_client_quotas(changes)
+    altering: Deferred[None] = broker.metadata.alter_client_quotas(changes)
     return altering.addCallback(lambda _: response)
 
 

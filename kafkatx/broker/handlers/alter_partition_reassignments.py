@@ -48,10 +48,10 @@ def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
 
     :raises RequestError: it would have to move, or a reassignment that is not in progress is cancelled.
     """
-    state = find_state(broker.coordinator.state, topic, asked.partition_index)
+    state = find_state(broker.metadata.state, topic, asked.partition_index)
     if asked.replicas is None:
         raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
-    check_replicas(broker.coordinator.state, asked.replicas)
+    check_replicas(broker.metadata.state, asked.replicas)
     if tuple(asked.replicas) != state.replicas:
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

@@ -54,7 +54,7 @@ async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: boo
 
     :raises RequestError: the request is invalid.
     """
-    topic = broker.coordinator.state.topics.get(asked.name)
+    topic = broker.metadata.state.topics.get(asked.name)
     if topic is None:
         raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name}")
     if asked.name in INTERNAL_TOPICS:
@@ -91,7 +91,7 @@ def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> l
             f"{len(planned)} partition(s) are to be added, but {len(asked.assignments)} assignment(s) given",
         )
     for given in asked.assignments:
-        check_replicas(broker.coordinator.state, given.broker_ids)
+        check_replicas(broker.metadata.state, given.broker_ids)
         if len(given.broker_ids) != replication_factor:
             raise RequestError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,

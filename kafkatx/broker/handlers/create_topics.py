@@ -102,7 +102,7 @@ def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
             ErrorCode.INVALID_REQUEST, "partitions and replication factor must be -1 with an assignment"
         )
     by_number = {a.partition_index: tuple(a.broker_ids) for a in asked.assignments}
-    known = broker.coordinator.state.brokers
+    known = broker.metadata.state.brokers
     if sorted(by_number) != list(range(len(asked.assignments))):
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions must be numbered from 0 without gap"

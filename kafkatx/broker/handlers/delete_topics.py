@@ -60,7 +60,7 @@ async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTo
 
 
 async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
-    state = broker.coordinator.state
+    state = broker.metadata.state
     name = asked.name if asked.name is not None else state.topic_names.get(asked.topic_id)
     if name is None:
         return DeletableTopicResult(None, asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")

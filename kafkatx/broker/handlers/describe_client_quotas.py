@@ -36,7 +36,7 @@ def answer(
 ) -> DescribeClientQuotasResponse:
     """Show what the filter lets through, in the order of the entities."""
     wanted = _filter(request.components)
-    quotas = broker.coordinator.state.client_quotas
+    quotas = broker.metadata.state.client_quotas
     entities = [entity for entity in quotas if _passes(entity, wanted, request.strict)]
     return DescribeClientQuotasResponse(
         entries=[

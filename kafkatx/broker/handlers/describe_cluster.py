@@ -32,7 +32,7 @@ def answer(
         raise RequestError(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"endpoint type {request.endpoint_type} is unknown"
         )
-    state: ClusterState = broker.coordinator.state
+    state: ClusterState = broker.metadata.state
     return DescribeClusterResponse(
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,

@@ -62,7 +62,7 @@ def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry
     """
     name = asked.resource_name
     if asked.resource_type == TOPIC:
-        topic = broker.coordinator.state.topics.get(name)
+        topic = broker.metadata.state.topics.get(name)
         if topic is None:
             raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
         return describe_topic(broker.config, topic.configs)
@@ -71,7 +71,7 @@ def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry
         return (describe_all_brokers if name == ALL_BROKERS else describe_broker)(broker.config)
     if asked.resource_type == GROUP:
         check_group_name(name)
-        return describe_group(broker.config, broker.coordinator.state.group_configs.get(name, {}))
+        return describe_group(broker.config, broker.metadata.state.group_configs.get(name, {}))
     raise not_offered(asked.resource_type)
 
 

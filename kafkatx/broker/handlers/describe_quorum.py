@@ -42,7 +42,7 @@ def answer(broker: Broker, request: DescribeQuorumRequest, context: RequestConte
             number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"only {METADATA_TOPIC}-0 has a quorum"
         )
         return DescribeQuorumResponse(topics=[TopicData(name, [missing])])
-    return _describe(broker.coordinator.state, broker.now_ms())
+    return _describe(broker.metadata.state, broker.now_ms())
 
 
 def _describe(state: ClusterState, now_ms: int) -> DescribeQuorumResponse:

@@ -33,7 +33,7 @@ def answer(
     broker: Broker, request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
     """Describe one page."""
-    state: ClusterState = broker.coordinator.state
+    state: ClusterState = broker.metadata.state
     names = sorted({topic.name for topic in request.topics} or state.topics)
     first = request.cursor or Cursor("", 0)
     if first.partition_index < 0:
@@ -65,7 +65,7 @@ def _describe(
     broker: Broker, name: str, start: int, room: int
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int]:
     """Return at most *room* partitions of a topic, from *start* on, and the number of all."""
-    state: ClusterState = broker.coordinator.state
+    state: ClusterState = broker.metadata.state
     topic = state.topics.get(name)
     if topic is None:
         missing = DescribeTopicPartitionsResponseTopic(missing_code(name), name)

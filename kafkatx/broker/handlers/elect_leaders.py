@@ -40,7 +40,7 @@ def answer(broker: Broker, request: ElectLeadersRequest, context: RequestContext
 
 def _all(broker: Broker, kind: int) -> Iterable[ReplicaElectionResult]:
     """Return every partition whose leader is not the one that it should have."""
-    for name, topic in broker.coordinator.state.topics.items():
+    for name, topic in broker.metadata.state.topics.items():
         results = [_result(broker, name, number, kind) for number in range(len(topic.partitions))]
         needed = [result for result in results if result.error_code != ErrorCode.ELECTION_NOT_NEEDED]
         if needed:
@@ -49,11 +49,11 @@ def _all(broker: Broker, kind: int) -> Iterable[ReplicaElectionResult]:
 
 def _result(broker: Broker, topic: str, number: int, kind: int) -> PartitionResult:
     try:
-        state = find_state(broker.coordinator.state, topic, number)
+        state = find_state(broker.metadata.state, topic, number)
     except RequestError as error:
         return PartitionResult(number, error.code, error_message(error))
     partition = broker.topics.find(topic, number)
-    led = state.leader in broker.coordinator.state.brokers and not (partition and partition.offline)
+    led = state.leader in broker.metadata.state.brokers and not (partition and partition.offline)
     if led and (kind == UNCLEAN or state.leader == state.replicas[0]):
         return PartitionResult(
             number, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."

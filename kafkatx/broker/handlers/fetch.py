@@ -225,7 +225,7 @@ class FetchByIds(FetchRound):
     def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
         super().__init__(broker, request, context)
         self._ids: dict[str, uuid.UUID] = {}
-        names = broker.coordinator.state.topic_names
+        names = broker.metadata.state.topic_names
         for topic in request.topics:
             topic.topic = names.get(topic.topic_id, "")  # no topic has an empty name
             self._ids[topic.topic] = topic.topic_id
@@ -236,13 +236,13 @@ class FetchByIds(FetchRound):
 
     def _is_same(self, topic: str) -> bool:
         """Return True if the topic of that name still has the requested id."""
-        known: Topic | None = self._broker.coordinator.state.topics.get(topic)
+        known: Topic | None = self._broker.metadata.state.topics.get(topic)
         return known is not None and known.topic_id == self._ids[topic]
 
     def _missing(self, topic: str) -> ErrorCode:
         if self._is_same(topic):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        replaced = topic in self._broker.coordinator.state.topics
+        replaced = topic in self._broker.metadata.state.topics
         return ErrorCode.INCONSISTENT_TOPIC_ID if replaced else ErrorCode.UNKNOWN_TOPIC_ID
 
 

@@ -81,7 +81,7 @@ def _find(broker: Broker, group_id: str) -> Coordinator:
         partition = broker.groups.topic.find(group_id)
     except RequestError as error:
         return _failed(group_id, error.code, error_message(error))
-    node = broker.coordinator.state.brokers.get(partition.leader)
+    node = broker.metadata.state.brokers.get(partition.leader)
     if node is None or partition.offline:
         return _failed(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the group's partition has no leader")
     return Coordinator(group_id, node.id, node.host, node.port, 0, None)

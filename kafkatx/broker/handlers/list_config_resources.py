@@ -34,7 +34,7 @@ def answer(
     if unknown:
         raise RequestError(ErrorCode.UNSUPPORTED_VERSION, f"resource type {unknown[0]} has no configs")
     wanted = set(request.resource_types or TYPES)
-    state: ClusterState = broker.coordinator.state
+    state: ClusterState = broker.metadata.state
     names = {
         BROKER: map(str, sorted(state.brokers)),
         TOPIC: sorted(state.topics),

@@ -39,7 +39,7 @@ def answer(
     _warn_of_other_address(broker, context)
     wanted = request.topics
     if wanted is None or (context.version == 0 and not wanted):
-        wanted = [MetadataRequestTopic(name=name) for name in broker.coordinator.state.topics]
+        wanted = [MetadataRequestTopic(name=name) for name in broker.metadata.state.topics]
     elif _may_create(broker, request, context) and _missing(broker, wanted):
         creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
         return creating.addCallback(_with_operations, request)
@@ -97,7 +97,7 @@ def _describe(
 
 
 def _response(broker: Broker, topics: list[MetadataResponseTopic]) -> MetadataResponse:
-    state: ClusterState = broker.coordinator.state
+    state: ClusterState = broker.metadata.state
     return MetadataResponse(
         brokers=[MetadataResponseBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
         cluster_id=state.cluster_id,
@@ -110,7 +110,7 @@ def _topic(
     broker: Broker, asked: MetadataRequestTopic, errors: dict[str, int], version: int
 ) -> MetadataResponseTopic:
     """Describe one topic, requested by name or, from version 10 on, by id."""
-    state: ClusterState = broker.coordinator.state
+    state: ClusterState = broker.metadata.state
     by_id = asked.name is None
     name = state.topic_names.get(asked.topic_id) if by_id else asked.name
     topic = state.topics.get(name) if name is not None else None
@@ -164,7 +164,7 @@ def describe_partitions(
 
 def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
     """Log once per connection that a client came by another address than the advertised one."""
-    node = broker.coordinator.state.brokers.get(broker.node_id)
+    node = broker.metadata.state.brokers.get(broker.node_id)
     peer = context.peer
     if node is None or peer.told_address:
         return

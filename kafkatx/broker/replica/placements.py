@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.errors import RequestError
-from kafkatx.interfaces import ICoordinator, ILogStore
+from kafkatx.interfaces import ILogStore, IMetadataStore
 from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
 
 NAMED = 5
@@ -32,9 +32,9 @@ class Placements:
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, coordinator: ICoordinator, store: ILogStore) -> None:
+    def __init__(self, config: BrokerConfig, metadata: IMetadataStore, store: ILogStore) -> None:
         self._anew = config[b.KAFKATX_START_ANEW]
-        self._coordinator = coordinator
+        self._metadata = metadata
         self._store = store
         self._unrecorded = DirectoryChanges()
         self.on_change: Callable[[], None] | None = None
@@ -42,25 +42,25 @@ class Placements:
 
     def expected(self) -> Expected:
         """Return what the log store should find."""
-        coordinator = self._coordinator
+        metadata = self._metadata
         return Expected(
-            coordinator.state.cluster_id,
-            not coordinator.state.topics,
-            lambda: coordinator.generation,
+            metadata.state.cluster_id,
+            not metadata.state.topics,
+            lambda: metadata.generation,
             self._topic_id,
-            coordinator.recorded,
+            metadata.recorded,
             self._anew,
         )
 
     def _topic_id(self, name: TopicPartition) -> uuid.UUID | None:
-        topic = self._coordinator.state.topics.get(name.topic)
+        topic = self._metadata.state.topics.get(name.topic)
         return topic.topic_id if topic is not None and name.partition < len(topic.partitions) else None
 
     def is_lost(self, name: TopicPartition, topic_id: uuid.UUID) -> bool:
         """Return True if an existing log is missing, or may be in a log dir that is offline."""
         if name in self._store.logs:
             return False
-        directory_id = self._coordinator.recorded.placed.get(topic_id, {}).get(name.partition)
+        directory_id = self._metadata.recorded.placed.get(topic_id, {}).get(name.partition)
         if directory_id is not None:
             self._missing.setdefault(directory_id, []).append(name)
             return True
@@ -70,7 +70,7 @@ class Placements:
         """Log which partitions are lost, a line for each log dir that held them."""
         missing, self._missing = self._missing, {}
         for directory_id, names in missing.items():
-            path = self._coordinator.recorded.log_dirs.get(directory_id, "an unknown log dir")
+            path = self._metadata.recorded.log_dirs.get(directory_id, "an unknown log dir")
             rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             self._log.error(
                 "{count} partitions are offline: their directories are missing: {names}{rest}; they"
@@ -87,7 +87,7 @@ class Placements:
         """Record the log dirs and the partitions in them; a full disk does not prevent the start."""
         if self._anew:
             self._log.warn("kafkatx.start.anew=true is for one start: remove it from the settings again")
-        recorded = self._coordinator.recorded.log_dirs
+        recorded = self._metadata.recorded.log_dirs
         log_dirs = {one.directory_id: one.path for one in self._store.dirs if one.error is None}
         try:
             await self._settle()
@@ -119,7 +119,7 @@ class Placements:
     async def _write(self, log_dirs: dict[str, str] | None) -> None:
         settled, self._unrecorded = self._unrecorded, DirectoryChanges()
         try:
-            await self._coordinator.record(log_dirs, settled.placed, settled.gone)
+            await self._metadata.record(log_dirs, settled.placed, settled.gone)
         except BaseException:
             more = self._unrecorded
             placed: tuple[Placement, ...] = (*settled.placed, *more.placed)

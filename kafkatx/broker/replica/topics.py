@@ -23,7 +23,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.config.table import groups as g
 from kafkatx.config.table import topic as topic_configs
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.interfaces import ConfigChange, ICoordinator, ILogStore, IPartitionLog
+from kafkatx.interfaces import ConfigChange, ILogStore, IMetadataStore, IPartitionLog
 from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
@@ -46,13 +46,13 @@ class Topics:
     _log = Logger()
 
     def __init__(
-        self, config: BrokerConfig, coordinator: ICoordinator, store: ILogStore, flushes: FlushScheduler
+        self, config: BrokerConfig, metadata: IMetadataStore, store: ILogStore, flushes: FlushScheduler
     ) -> None:
         self._config = config
-        self._coordinator = coordinator
+        self._metadata = metadata
         self._store = store
         self._flushes = flushes
-        self.placements = Placements(config, coordinator, store)
+        self.placements = Placements(config, metadata, store)
         self.partitions: dict[str, list[Partition]] = {}
         self.on_deleted: Callable[[str], None] | None = None
         self._creating: dict[str, list[Deferred[None]]] = {}
@@ -65,7 +65,7 @@ class Topics:
         :raises StateLost: the logs do not belong to the cluster's topics.
         """
         await self._store.open(self._log_config, self.placements.expected())
-        for topic in self._coordinator.state.topics.values():
+        for topic in self._metadata.state.topics.values():
             await self._serve(topic, self._find_log)
         self.placements.say_missing()
         await self.placements.opened()
@@ -78,7 +78,7 @@ class Topics:
                 )
 
     def _log_config(self, topic: str) -> LogConfig:
-        known: Topic | None = self._coordinator.state.topics.get(topic)
+        known: Topic | None = self._metadata.state.topics.get(topic)
         return log_config(self._config, known.configs if known else {})
 
     async def _serve(self, topic: Topic, get_log: GetLog) -> None:
@@ -93,7 +93,7 @@ class Topics:
             log = await get_log(TopicPartition(topic.name, number), topic.topic_id, config)
             partitions.append(Partition(log, state, min_insync))
         self.partitions[topic.name] = self._still_there(partitions)
-        latest = self._coordinator.state.topics.get(topic.name, topic)
+        latest = self._metadata.state.topics.get(topic.name, topic)
         if latest.configs is not topic.configs or self._config is not brokers:
             self._configure(latest)  # they were changed while the logs were created
 
@@ -142,7 +142,7 @@ class Topics:
             raise RequestError(
                 ErrorCode.POLICY_VIOLATION, f"{partitions} partitions: at most {MOST_PARTITIONS} at a time"
             )
-        brokers = sorted(self._coordinator.state.brokers)
+        brokers = sorted(self._metadata.state.brokers)
         if not 1 <= replication_factor <= len(brokers):
             raise RequestError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -159,7 +159,7 @@ class Topics:
         :raises RequestError: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS.
         """
         check_topic_name(name)
-        if name in self._coordinator.state.topics:
+        if name in self._metadata.state.topics:
             raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
 
     async def create(
@@ -183,12 +183,12 @@ class Topics:
         self, name: str, assignment: Sequence[Sequence[int]], configs: Mapping[str, str]
     ) -> Topic:
         try:
-            topic: Topic = await self._coordinator.create_topic(name, assignment, configs)
+            topic: Topic = await self._metadata.create_topic(name, assignment, configs)
             try:
                 await self._serve(topic, self._store.create)
             except OSError as error:
                 # a topic without all of its logs could be neither used nor created again
-                await self._coordinator.delete_topic(name)
+                await self._metadata.delete_topic(name)
                 await self._delete_logs(TopicPartition(name, n) for n in range(len(assignment)))
                 raise RequestError(
                     ErrorCode.KAFKA_STORAGE_ERROR, f"the logs of {name} cannot be created: {error}"
@@ -207,7 +207,7 @@ class Topics:
         """
         if name in self._creating:
             await self._created(name)
-        elif name not in self._coordinator.state.topics:
+        elif name not in self._metadata.state.topics:
             await self.create(name, *self._defaults(name))
 
     def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
@@ -215,7 +215,7 @@ class Topics:
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
         config = self._config
-        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], len(self._coordinator.state.brokers))
+        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], len(self._metadata.state.brokers))
         configs = {
             "cleanup.policy": "compact",
             "compression.type": "producer",
@@ -239,7 +239,7 @@ class Topics:
     async def _delete(self, name: str) -> None:
         await self._growing.acquire()
         try:
-            await self._coordinator.delete_topic(name)
+            await self._metadata.delete_topic(name)
         finally:
             self._growing.release()
         partitions = self.partitions.pop(name, ())
@@ -279,7 +279,7 @@ class Topics:
     async def _add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
         await self._growing.acquire()
         try:
-            topic = self._coordinator.state.topics.get(name)
+            topic = self._metadata.state.topics.get(name)
             if topic is None:
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'.")
             await self._grow(topic, count, assignment)
@@ -295,7 +295,7 @@ class Topics:
         config = log_config(self._config, topic.configs)
         try:
             logs = [await self._store.create(name, topic.topic_id, config) for name in names]
-            topic = await self._coordinator.add_partitions(topic.name, count, assignment)
+            topic = await self._metadata.add_partitions(topic.name, count, assignment)
         except (OSError, RequestError) as error:
             await self._delete_logs(names)
             if isinstance(error, RequestError):
@@ -335,14 +335,14 @@ class Topics:
         await self._changes.carry_through(self._alter_configs(name, change))
 
     async def _alter_configs(self, name: str, change: ConfigChange) -> None:
-        await self._coordinator.alter_topic_configs(name, change)
-        self._configure(self._coordinator.state.topics[name])
+        await self._metadata.alter_topic_configs(name, change)
+        self._configure(self._metadata.state.topics[name])
 
     def use(self, config: BrokerConfig) -> None:
         """Use other settings of the broker: many are defaults of the topics' configs."""
         self._config = config
         alike: dict[frozenset[tuple[str, str]], tuple[LogConfig, int]] = {}
-        for topic in self._coordinator.state.topics.values():
+        for topic in self._metadata.state.topics.values():
             key = frozenset(topic.configs.items())
             if key not in alike:  # of ten thousand topics most have the same configs
                 alike[key] = self._settings(topic)

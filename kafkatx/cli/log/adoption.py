@@ -1,4 +1,4 @@
-"""``kafkatx log adopt``: rebuild the coordinator's database from the log dirs. It reads and writes both."""
+"""``kafkatx log adopt``: rebuild the metadata database from the log dirs. It reads and writes both."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
-from kafkatx.coordination.adoption import new_id, write
-from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
-from kafkatx.coordination.embedded import kafka_id
-from kafkatx.coordination.location import find_file, put_aside
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.paths import locked
 from kafkatx.log.store import adoption
+from kafkatx.metadata.embedded.adoption import new_id, write
+from kafkatx.metadata.embedded.database import ClusterDatabase, DatabaseDamaged
+from kafkatx.metadata.embedded.location import find_file, put_aside
+from kafkatx.metadata.embedded.store import kafka_id
 
 
 class Adoption:

@@ -31,8 +31,8 @@ KAFKATX_STORAGE = IDENTITY.string(
     "Plugin that stores the records: file (segment files in log.dirs), memory (nothing on disk, not "
     "even the cluster's state), or an installed one.",
 )
-KAFKATX_COORDINATOR = IDENTITY.string(
-    "kafkatx.coordinator",
+KAFKATX_METADATA_STORE = IDENTITY.string(
+    "kafkatx.metadata.store",
     "embedded",
     "Plugin that stores the cluster's state: embedded (one broker, SQLite in one of log.dirs, "
     "initially the first), or an installed one.",

@@ -86,7 +86,7 @@ class Facts:
 
 @attrs.frozen
 class Known:
-    """The state in the coordinator's database.
+    """The state in the metadata store's database.
 
     :ivar is_older: the log dirs have noted a later one.
     """

@@ -2,7 +2,7 @@
 
 Each is a mixin for a ``twisted.trial.unittest.SynchronousTestCase``::
 
-    class MyCoordinatorTests(CoordinatorContract, SynchronousTestCase):
-        def make_coordinator(self) -> ICoordinator:
-            return MyCoordinator(...)
+    class MyStoreTests(MetadataStoreContract, SynchronousTestCase):
+        def make_store(self) -> IMetadataStore:
+            return MyStore(...)
 """

@@ -67,7 +67,7 @@ class MakingTests(TopicTestCase):
         self.assertFalse(self.topic.exists)
         self.make()
         self.assertTrue(self.topic.exists)
-        made = self.broker.coordinator.state.topics[CONSUMER_OFFSETS]
+        made = self.broker.metadata.state.topics[CONSUMER_OFFSETS]
         self.assertTrue(made.internal)
         self.assertEqual([p.replicas for p in made.partitions], [(0,)] * 50)
         self.assertEqual(

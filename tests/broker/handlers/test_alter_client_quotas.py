@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kafkatx.coordination.embedded import EmbeddedCoordinator
 from kafkatx.errors import ErrorCode
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
@@ -184,8 +184,8 @@ class AlterTests(QuotasTestCase):
         held.work()
         self.assertEqual(codes(self.response(ALTER, 1, self.successResultOf(answer)).entries), [0])
         answer = self.answer(ALTER, 1, request)
-        coordinator = self.broker.coordinator
-        assert isinstance(coordinator, EmbeddedCoordinator)
+        coordinator = self.broker.metadata
+        assert isinstance(coordinator, EmbeddedMetadataStore)
         stopping = coordinator.stop()
         assert coordinator._database is not None
         coordinator._database._db.execute("PRAGMA query_only=1")

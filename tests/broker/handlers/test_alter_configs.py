@@ -47,11 +47,11 @@ class AlterConfigsTests(BrokerTestCase):
 
     def check_refused(self, asked: AlterConfigsResource, code: ErrorCode) -> str:
         """Assert that the resource is refused and not altered; return the message."""
-        before = self.broker.coordinator.state
+        before = self.broker.metadata.state
         for validate_only in (True, False):
             (result,) = self.alter(asked, validate_only=validate_only)
             self.assertEqual(ErrorCode.of(result.error_code), code)
-        self.assertIs(self.broker.coordinator.state, before)
+        self.assertIs(self.broker.metadata.state, before)
         return result.error_message or ""
 
     def test_every_version(self) -> None:
@@ -59,9 +59,7 @@ class AlterConfigsTests(BrokerTestCase):
         for version in VERSIONS:
             (result,) = self.alter(resource(retention_ms=str(version)), version=version)
             self.assertEqual((result.error_code, result.error_message), (0, None))
-            self.assertEqual(
-                self.broker.coordinator.state.topics["t"].configs, {"retention.ms": str(version)}
-            )
+            self.assertEqual(self.broker.metadata.state.topics["t"].configs, {"retention.ms": str(version)})
             config = self.partition.log.config
             self.assertEqual((config.retention_ms, config.segment_bytes), (version, 1 << 30))
 
@@ -78,14 +76,14 @@ class AlterConfigsTests(BrokerTestCase):
             self.assertEqual(codes(self.alter(resource(BROKER, kind, **configs))), [0])
             self.assertEqual(tuple(self.broker.config.get(name) for name in names), values)
             self.assertEqual(self.partition.log.config.segment_ms, values[0])
-        self.assertEqual(self.broker.coordinator.state.broker_configs, {})
+        self.assertEqual(self.broker.metadata.state.broker_configs, {})
 
     def test_validate_only(self) -> None:
         """A request with validate_only changes nothing."""
-        before = self.broker.coordinator.state
+        before = self.broker.metadata.state
         asked = resource(retention_ms="5"), resource(BROKER, "0", log_roll_ms="5")
         self.assertEqual(codes(self.alter(*asked, validate_only=True)), [0, 0])
-        self.assertIs(self.broker.coordinator.state, before)
+        self.assertIs(self.broker.metadata.state, before)
         self.assertEqual(self.partition.log.config.retention_ms, 1)
 
     def test_each_for_itself(self) -> None:

@@ -36,7 +36,7 @@ class AlterPartitionReassignmentsTests(BrokerTestCase):
 
     def test_from_another_broker(self) -> None:
         """A partition is not moved, not even to another live broker."""
-        self.successResultOf(self.broker.coordinator.create_topic("t", [[7]], {}))
+        self.successResultOf(self.broker.metadata.create_topic("t", [[7]], {}))
         self.assertEqual(self.reassign([0]), ErrorCode.INVALID_REPLICA_ASSIGNMENT)
 
     def test_cancel(self) -> None:

@@ -83,7 +83,7 @@ class ServeTests(ConsumerGroupTestCase):
         response = self.beat()
         self.assertEqual((response.error_code, response.member_epoch), (0, 1))
         self.assertEqual(response.heartbeat_interval_ms, 777)
-        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        topic_id = self.broker.metadata.state.topics["t"].topic_id
         self.assertEqual(response.assignment.topic_partitions, [TopicPartitions(topic_id, [0, 1, 2, 3])])
         self.assertIn(CONSUMER_OFFSETS, self.broker.topics.partitions)
         self.assertEqual(self.beat("a", 1).assignment, None)

@@ -45,7 +45,7 @@ class CreatePartitionsTests(BrokerTestCase):
             (result,) = self.grow(asked, validate_only=validate_only)
             self.assertEqual((result.name, ErrorCode.of(result.error_code)), (asked.name, code))
         self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
-        self.assertEqual(len(self.broker.coordinator.state.topics["t"].partitions), 2)
+        self.assertEqual(len(self.broker.metadata.state.topics["t"].partitions), 2)
         return result.error_message or ""
 
     def test_every_version(self) -> None:
@@ -71,9 +71,9 @@ class CreatePartitionsTests(BrokerTestCase):
 
     def test_validate_only(self) -> None:
         """A request with validate_only makes no partitions."""
-        before = self.broker.coordinator.state
+        before = self.broker.metadata.state
         self.assertEqual(codes(self.grow(topic(3), validate_only=True)), [0])
-        self.assertIs(self.broker.coordinator.state, before)
+        self.assertIs(self.broker.metadata.state, before)
         self.assertEqual(len(self.broker.store.logs), 2)
 
     def test_no_increase(self) -> None:
@@ -100,7 +100,7 @@ class CreatePartitionsTests(BrokerTestCase):
     def test_assignments(self) -> None:
         """The replicas of each new partition can be assigned."""
         self.assertEqual(codes(self.grow(topic(4, assignments=[[0], [0]]))), [0])
-        states = self.broker.coordinator.state.topics["t"].partitions
+        states = self.broker.metadata.state.topics["t"].partitions
         self.assertEqual([state.replicas for state in states], [(0,)] * 4)
 
     def test_assignments_refused(self) -> None:
@@ -115,7 +115,7 @@ class CreatePartitionsTests(BrokerTestCase):
 
     def add_broker(self) -> None:
         """Add a second broker to the state."""
-        coordinator = self.broker.coordinator
+        coordinator = self.broker.metadata
         brokers = {0: NODE, 1: BrokerNode(1, "127.0.0.1", 9093)}
         coordinator.state = attrs.evolve(coordinator.state, brokers=brokers)
 
@@ -125,7 +125,7 @@ class CreatePartitionsTests(BrokerTestCase):
         for count in (3, 5):
             self.assertEqual(codes(self.grow(topic(count))), [0])
         self.assertEqual(codes(self.grow(topic(6, assignments=[[0]]))), [0])
-        states = self.broker.coordinator.state.topics["t"].partitions
+        states = self.broker.metadata.state.topics["t"].partitions
         self.assertEqual([state.replicas for state in states[2:]], [(0,), (1,), (0,), (0,)])
         (result,) = self.grow(topic(7, assignments=[[0, 1]]))
         self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
@@ -133,7 +133,7 @@ class CreatePartitionsTests(BrokerTestCase):
 
     def test_too_few_brokers(self) -> None:
         """No partition is added with fewer brokers than replicas."""
-        self.successResultOf(self.broker.coordinator.create_topic("wide", [[0, 1]], {}))
+        self.successResultOf(self.broker.metadata.create_topic("wide", [[0, 1]], {}))
         (result,) = self.grow(topic(2, "wide", [[0]]))
         self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICATION_FACTOR)
 

@@ -64,7 +64,7 @@ class CreateTopicsTests(BrokerTestCase):
             self.fill(b"v", topic=name, partition=1)
             if version >= 5:
                 self.assertEqual((result.num_partitions, result.replication_factor), (2, 1))
-            known = self.broker.coordinator.state.topics[name]
+            known = self.broker.metadata.state.topics[name]
             self.assertEqual(result.topic_id, known.topic_id if version >= 7 else NULL_UUID)
 
     def test_defaults(self) -> None:

@@ -77,7 +77,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
     def test_by_id(self) -> None:
         """A topic may be given by its id from version 6 on; the reply has name and id."""
         self.make_topic("t")
-        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        topic_id = self.broker.metadata.state.topics["t"].topic_id
         (result,) = self.delete_states(DeleteTopicState(None, topic_id))
         self.assertEqual((result.name, result.topic_id, result.error_code), ("t", topic_id, 0))
         self.assertEqual(self.broker.topics.partitions, {})
@@ -85,7 +85,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
     def test_internal(self) -> None:
         """Internal topics are not deleted, neither by name nor by id."""
         self.successResultOf(self.broker.groups.topic.ensure())
-        topic_id = self.broker.coordinator.state.topics[CONSUMER_OFFSETS].topic_id
+        topic_id = self.broker.metadata.state.topics[CONSUMER_OFFSETS].topic_id
         for version in VERSIONS:
             (result,) = self.delete(CONSUMER_OFFSETS, version=version)
             self.assertEqual(result.error_code, ErrorCode.INVALID_TOPIC_EXCEPTION)
@@ -106,7 +106,7 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
     def test_id_in_the_reply(self) -> None:
         """The reply to a deletion by name has the id from version 6 on."""
         self.make_topic("t")
-        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        topic_id = self.broker.metadata.state.topics["t"].topic_id
         self.assertEqual(self.delete("t")[0].topic_id, topic_id)
 
     def test_bad_names(self) -> None:

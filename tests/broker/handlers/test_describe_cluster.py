@@ -12,7 +12,7 @@ class DescribeClusterTests(BrokerTestCase):
         """The response has the cluster id, the controller and the brokers with their advertised addresses."""
         for version in range(3):
             response = self.ask(60, version, DescribeClusterRequest())
-            state = self.broker.coordinator.state
+            state = self.broker.metadata.state
             self.assertEqual((response.error_code, response.cluster_id), (0, state.cluster_id))
             (broker,) = response.brokers
             self.assertEqual(

@@ -104,7 +104,7 @@ class DescribeConfigsTests(BrokerTestCase):
 
     def test_dynamic(self) -> None:
         """Dynamic configs of the broker and of topics have their sources and synonyms."""
-        coordinator = self.broker.coordinator
+        coordinator = self.broker.metadata
         for name, value in (("", "5"), ("0", "6")):
             self.successResultOf(coordinator.alter_broker_configs(name, partial(_use, value)))
         for kind, resource, name in ((BROKER, "0", "log.retention.ms"), (TOPIC, "t", "retention.ms")):
@@ -122,7 +122,7 @@ class DescribeConfigsTests(BrokerTestCase):
         """The empty broker name stands for the dynamic settings of all brokers, and no others."""
         self.assertEqual(self.configs(self.describe(BROKER, "")), {})
         changed = {"log.roll.ms": "5"}
-        self.successResultOf(self.broker.coordinator.alter_broker_configs("", lambda _: changed))
+        self.successResultOf(self.broker.metadata.alter_broker_configs("", lambda _: changed))
         for version in VERSIONS:
             configs = self.configs(self.describe(BROKER, "", version=version))
             self.assertEqual([(c.name, c.value) for c in configs.values()], [("log.roll.ms", "5")])

@@ -40,16 +40,16 @@ class DescribeQuorumTests(BrokerTestCase):
 
     def test_observers(self) -> None:
         """Brokers other than the controller are observers."""
-        state = self.broker.coordinator.state
+        state = self.broker.metadata.state
         brokers = {**state.brokers, 7: BrokerNode(7, "other", 9092)}
-        self.patch(self.broker.coordinator, "state", attrs.evolve(state, brokers=brokers))
+        self.patch(self.broker.metadata, "state", attrs.evolve(state, brokers=brokers))
         (topic,) = self.ask_for(("__cluster_metadata", 0)).topics
         self.assertEqual([one.replica_id for one in topic.partitions[0].observers], [7])
 
     def test_without_a_controller(self) -> None:
         """An unknown controller has id -1, and there are no addresses."""
-        state = self.broker.coordinator.state
-        self.patch(self.broker.coordinator, "state", attrs.evolve(state, controller_id=-1, brokers={}))
+        state = self.broker.metadata.state
+        self.patch(self.broker.metadata, "state", attrs.evolve(state, controller_id=-1, brokers={}))
         response = self.ask_for(("__cluster_metadata", 0))
         self.assertEqual((response.topics[0].partitions[0].leader_id, response.nodes), (-1, []))
 

@@ -45,7 +45,7 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
     def test_fields(self) -> None:
         """A partition has its leader and replicas; the lists of eligible leader replicas are empty."""
         (topic,) = self.ask_for("a").topics
-        known = self.broker.coordinator.state.topics["a"]
+        known = self.broker.metadata.state.topics["a"]
         self.assertEqual((topic.topic_id, topic.is_internal), (known.topic_id, False))
         self.assertEqual(topic.topic_authorized_operations, 3576)
         part = topic.partitions[1]
@@ -114,7 +114,7 @@ class DescribeTopicPartitionsTests(BrokerTestCase):
 
     def test_without_a_leader(self) -> None:
         """A partition whose leader is not alive has none."""
-        state = self.broker.coordinator.state
-        self.patch(self.broker.coordinator, "state", attrs.evolve(state, brokers={}))
+        state = self.broker.metadata.state
+        self.patch(self.broker.metadata, "state", attrs.evolve(state, brokers={}))
         part = self.ask_for("a").topics[0].partitions[0]
         self.assertEqual((part.error_code, part.leader_id), (ErrorCode.LEADER_NOT_AVAILABLE, -1))

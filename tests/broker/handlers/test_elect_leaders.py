@@ -78,12 +78,12 @@ class ElectLeadersTests(BrokerTestCase):
 
     def test_dead_leader(self) -> None:
         """A leader that is not a live broker counts as none."""
-        self.successResultOf(self.broker.coordinator.create_topic("t", [[7, 0]], {}))
+        self.successResultOf(self.broker.metadata.create_topic("t", [[7, 0]], {}))
         self.assertEqual(self.elect(None), {("t", 0): ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE})
 
     def test_other_leader(self) -> None:
         """A partition led by another replica needs a preferred election, but no unclean one."""
-        coordinator = self.broker.coordinator
+        coordinator = self.broker.metadata
         self.successResultOf(coordinator.create_topic("t", [[0, 1]], {}))
         topic = coordinator.state.topics["t"]
         led = attrs.evolve(topic, partitions=(attrs.evolve(topic.partitions[0], leader=1),))

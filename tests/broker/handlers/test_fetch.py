@@ -415,7 +415,7 @@ class TopicIdTests(FetchTestCase):
 
     def topic_id(self) -> uuid.UUID:
         """Return the id of topic t."""
-        found: uuid.UUID = self.broker.coordinator.state.topics["t"].topic_id
+        found: uuid.UUID = self.broker.metadata.state.topics["t"].topic_id
         return found
 
     def replace(self) -> None:
@@ -470,9 +470,9 @@ class TopicIdTests(FetchTestCase):
     def test_replaced_while_it_waits(self) -> None:
         """A fetch that waits for a replaced topic gets none of the new topic's records."""
         waiting = self.ask_by_id(self.topic_id(), 0, max_wait_ms=500)
-        state = self.broker.coordinator.state
+        state = self.broker.metadata.state
         other = attrs.evolve(state.topics["t"], topic_id=uuid.uuid4())
-        self.patch(self.broker.coordinator, "state", attrs.evolve(state, topics={"t": other}))
+        self.patch(self.broker.metadata, "state", attrs.evolve(state, topics={"t": other}))
         self.fill(b"other")
         (found,) = self.response(1, 13, self.successResultOf(waiting)).responses
         self.assertEqual(codes(found.partitions), [ErrorCode.INCONSISTENT_TOPIC_ID])

@@ -36,10 +36,10 @@ class GroupConfigsTestCase(ConsumerGroupTestCase):
 
     def refused(self, *changes: tuple[str, Operation, str | None], group: str = "g") -> str:
         """Return the message of a change refused with INVALID_CONFIG; nothing is changed."""
-        before = self.broker.coordinator.state
+        before = self.broker.metadata.state
         code, why = self.alter(*changes, group=group)
         self.assertEqual(ErrorCode(code), ErrorCode.INVALID_CONFIG)
-        self.assertIs(self.broker.coordinator.state, before)
+        self.assertIs(self.broker.metadata.state, before)
         return why or ""
 
     def describe(self, group: str = "g") -> Any:
@@ -91,17 +91,17 @@ class AlterTests(GroupConfigsTestCase):
         """A config is set and deleted again, which leaves the group without configs."""
         self.assertEqual(self.alter((SESSION, SET, "50000"), (HEARTBEAT, SET, "7000")), (0, None))
         self.assertEqual(
-            self.broker.coordinator.state.group_configs, {"g": {SESSION: "50000", HEARTBEAT: "7000"}}
+            self.broker.metadata.state.group_configs, {"g": {SESSION: "50000", HEARTBEAT: "7000"}}
         )
         self.alter((SESSION, DELETE, None))
         self.assertEqual(self.shown(), {SESSION: ("45000", DEFAULT), HEARTBEAT: ("7000", OWN)})
         self.alter((HEARTBEAT, DELETE, None))
-        self.assertEqual(self.broker.coordinator.state.group_configs, {})
+        self.assertEqual(self.broker.metadata.state.group_configs, {})
 
     def test_validate_only(self) -> None:
         """A request with validate_only changes nothing."""
         self.assertEqual(self.alter((SESSION, SET, "50000"), validate_only=True), (0, None))
-        self.assertEqual(self.broker.coordinator.state.group_configs, {})
+        self.assertEqual(self.broker.metadata.state.group_configs, {})
 
     def test_bounds(self) -> None:
         """Values are bounded by the broker; the message names the settings of the bounds."""
@@ -132,7 +132,7 @@ class AlterTests(GroupConfigsTestCase):
             )
             (result,) = self.ask(33, 2, alter_configs.AlterConfigsRequest([asked])).responses
             self.assertEqual(result.error_code, 0)
-            self.assertEqual(self.broker.coordinator.state.group_configs, expected)
+            self.assertEqual(self.broker.metadata.state.group_configs, expected)
 
     def test_many_groups(self) -> None:
         """The number of groups with configs is bounded; those with configs may change them."""
@@ -179,7 +179,7 @@ class HonouredTests(GroupConfigsTestCase):
 
     def test_bounds_that_moved(self) -> None:
         """A value beyond the current bounds counts as the nearest value within them."""
-        alter = self.broker.coordinator.alter_group_configs
+        alter = self.broker.metadata.alter_group_configs
         self.successResultOf(alter("g", lambda old: {HEARTBEAT: "16000", SESSION: "1"}))
         settings = self.broker.groups.settings_of("g")
         self.assertEqual(
@@ -188,7 +188,7 @@ class HonouredTests(GroupConfigsTestCase):
 
     def test_unreadable(self) -> None:
         """An unreadable or unknown stored value counts as not set, and can be replaced."""
-        alter = self.broker.coordinator.alter_group_configs
+        alter = self.broker.metadata.alter_group_configs
         self.successResultOf(alter("g", lambda old: {HEARTBEAT: "soon", "of.the.future": "1"}))
         self.assertEqual(self.beat("a").heartbeat_interval_ms, 4000)
         self.assertEqual(self.shown()[HEARTBEAT][0], "4000")

@@ -51,16 +51,16 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         """Return the topic's configs after alterations that are allowed."""
         (result,) = self.alter(resource(*alterations))
         self.assertEqual((result.error_code, result.error_message), (0, None))
-        configs: Mapping[str, str] = self.broker.coordinator.state.topics["t"].configs
+        configs: Mapping[str, str] = self.broker.metadata.state.topics["t"].configs
         return configs
 
     def check_refused(self, asked: AlterConfigsResource, code: ErrorCode) -> str:
         """Assert that the resource is refused and not altered; return the message."""
-        before = self.broker.coordinator.state
+        before = self.broker.metadata.state
         for validate_only in (True, False):
             (result,) = self.alter(asked, validate_only=validate_only)
             self.assertEqual(ErrorCode.of(result.error_code), code)
-        self.assertIs(self.broker.coordinator.state, before)
+        self.assertIs(self.broker.metadata.state, before)
         return result.error_message or ""
 
     def test_every_version(self) -> None:
@@ -170,7 +170,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
             if name:
                 self.alter(resource((policy, SUBTRACT, "compact"), kind=BROKER, name=name))
         self.assertEqual(
-            self.broker.coordinator.state.broker_configs,
+            self.broker.metadata.state.broker_configs,
             {"0": {policy: "delete"}, "": {policy: "compact,delete"}},
         )
 
@@ -186,7 +186,7 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
     def test_stored_by_another_version(self) -> None:
         """An unknown stored config neither blocks changes nor is removed."""
         self.successResultOf(
-            self.broker.coordinator.alter_topic_configs("t", lambda old: {**old, "of.the.future": "1"})
+            self.broker.metadata.alter_topic_configs("t", lambda old: {**old, "of.the.future": "1"})
         )
         self.assertEqual(self.altered(("retention.ms", SET, "5"))["of.the.future"], "1")
 
@@ -210,14 +210,14 @@ class IncrementalAlterConfigsTests(BrokerTestCase):
         for answer in answers:
             self.assertEqual(codes(self.response(44, 1, self.successResultOf(answer)).responses), [0])
         self.assertEqual(
-            self.broker.coordinator.state.topics["t"].configs,
+            self.broker.metadata.state.topics["t"].configs,
             {"retention.ms": "5", "segment.ms": "6", "cleanup.policy": "compact,delete"},
         )
 
     def test_two_lists_at_once(self) -> None:
         """A SUBTRACT is validated against the value that a concurrent change has left."""
         self.altered(("cleanup.policy", SET, "compact,delete"))
-        coordinator = self.broker.coordinator
+        coordinator = self.broker.metadata
         alter = coordinator.alter_topic_configs
 
         def late(name: str, change: ConfigChange) -> object:

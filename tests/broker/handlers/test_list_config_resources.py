@@ -35,7 +35,7 @@ class ListConfigResourcesTests(BrokerTestCase):
 
     def test_groups(self) -> None:
         """Groups with configs of their own are listed; a group without any is not."""
-        alter = self.broker.coordinator.alter_group_configs
+        alter = self.broker.metadata.alter_group_configs
         for name in ("h", "g"):
             self.successResultOf(alter(name, lambda old: {"consumer.session.timeout.ms": "50000"}))
         self.assertEqual(self.listed(GROUP), [(GROUP, "g"), (GROUP, "h")])

@@ -73,7 +73,7 @@ class MetadataTests(MetadataTestCase):
             if version >= 1:
                 self.assertEqual((broker.rack, response.controller_id), ("rack a", broker.node_id))
             if version >= 2:
-                self.assertEqual(response.cluster_id, self.broker.coordinator.state.cluster_id)
+                self.assertEqual(response.cluster_id, self.broker.metadata.state.cluster_id)
                 self.assertEqual(len(response.cluster_id or ""), 22)
 
     def test_all_topics(self) -> None:
@@ -90,7 +90,7 @@ class MetadataTests(MetadataTestCase):
         self.make_topic("t", 2)
         for version in VERSIONS:
             (topic,) = self.ask_for("t", version=version).topics
-            known = self.broker.coordinator.state.topics["t"]
+            known = self.broker.metadata.state.topics["t"]
             self.assertEqual(topic.topic_id, known.topic_id if version >= 10 else NULL_UUID)
             self.assertEqual((topic.name, topic.error_code, topic.is_internal), ("t", 0, False))
             self.assertEqual([p.partition_index for p in topic.partitions], [0, 1])
@@ -108,10 +108,10 @@ class MetadataTests(MetadataTestCase):
     def test_missing_leader(self) -> None:
         """A partition whose leader is not alive is an error with the offline replicas."""
         self.make_topic("t")
-        state = self.broker.coordinator.state
+        state = self.broker.metadata.state
         away = attrs.evolve(state.topics["t"], partitions=(PartitionState(9, 3, (9, 0), (9,)),))
         changed = attrs.evolve(state, topics=MappingProxyType({"t": away}))
-        self.patch(self.broker.coordinator, "state", changed)
+        self.patch(self.broker.metadata, "state", changed)
         (partition,) = self.ask_for("t").topics[0].partitions
         self.assertEqual((partition.error_code, partition.leader_id), (ErrorCode.LEADER_NOT_AVAILABLE, -1))
         self.assertEqual((partition.leader_epoch, partition.offline_replicas), (3, [9]))
@@ -119,7 +119,7 @@ class MetadataTests(MetadataTestCase):
     def test_by_id(self) -> None:
         """A topic is found by its id alone from version 12 on; an unknown id has its own code."""
         self.make_topic("t")
-        known = self.broker.coordinator.state.topics["t"].topic_id
+        known = self.broker.metadata.state.topics["t"].topic_id
         other = uuid.UUID(int=5)
         request = MetadataRequest([MetadataRequestTopic(known, None), MetadataRequestTopic(other, None)])
         found, missing = self.ask(3, 12, request).topics

@@ -124,7 +124,7 @@ class ManyTests(ManyTestCase):
     def test_throttled(self) -> None:
         """A quota counts such a request, too, and mutes the client after its answer."""
         quotas = {"producer_byte_rate": 1.0}
-        self.successResultOf(self.broker.coordinator.alter_client_quotas({USER_CLIENT: quotas}))
+        self.successResultOf(self.broker.metadata.alter_client_quotas({USER_CLIENT: quotas}))
         answer = self.begin()
         self.assertEqual(self.peer.throttle_time_ms, 0)
         response = self.end(answer)

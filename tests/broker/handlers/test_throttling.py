@@ -30,7 +30,7 @@ class ThrottlingTestCase(BrokerTestCase):
 
     def limit(self, **quotas: float | None) -> None:
         """Set quotas for the client of the tests."""
-        self.successResultOf(self.broker.coordinator.alter_client_quotas({CLIENT: quotas}))
+        self.successResultOf(self.broker.metadata.alter_client_quotas({CLIENT: quotas}))
 
     def muted(self) -> int:
         """Return how long the connection is to be muted, in ms, and clear it."""
@@ -84,7 +84,7 @@ class ProduceTests(ThrottlingTestCase):
     def test_others(self) -> None:
         """A client without a quota, and one with a fetch quota only, produce freely."""
         self.successResultOf(
-            self.broker.coordinator.alter_client_quotas(
+            self.broker.metadata.alter_client_quotas(
                 {(("client-id", "other"),): {"producer_byte_rate": 1.0}, CLIENT: {"consumer_byte_rate": 1.0}}
             )
         )
@@ -119,7 +119,7 @@ class FetchTests(ThrottlingTestCase):
 
     def request(self, offset: int = 0, max_bytes: int = 1 << 20, **more: Any) -> FetchRequest:
         """Return a request for the topic's partition."""
-        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        topic_id = self.broker.metadata.state.topics["t"].topic_id
         asked = FetchPartition(0, -1, offset, partition_max_bytes=max_bytes)
         return FetchRequest(min_bytes=1, topics=[FetchTopic("t", topic_id, [asked])], **more)
 

@@ -15,12 +15,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.database import ClusterDatabase
-from kafkatx.coordination.embedded import EmbeddedCoordinator
-from kafkatx.coordination.location import FILE_NAME
 from kafkatx.errors import ErrorCode, RequestError, StateLost
 from kafkatx.log.files import Files
 from kafkatx.log.store.file_store import FileLogStore
+from kafkatx.metadata.embedded.database import ClusterDatabase
+from kafkatx.metadata.embedded.location import FILE_NAME
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.records.builder import build_values
 from kafkatx.testing.contracts.partition_log import find_retention
 from tests.broker.running import NODE, NOW_MS, at_once
@@ -48,11 +48,11 @@ class StateTestCase(SynchronousTestCase):
         self.kill()
         values = {"log.dirs": ",".join(self.dirs), **self.settings}
         config = BrokerConfig.load(None, values)
-        coordinator = EmbeddedCoordinator(config, at_once)
+        metadata = EmbeddedMetadataStore(config, at_once)
         store = FileLogStore(config, at_once, self.clock, find_retention, files or QuickFiles())
-        starting = coordinator.start(NODE)
+        starting = metadata.start(NODE)
         if starting.called and not hasattr(starting.result, "value"):
-            self.brokers.append(Broker(config, coordinator, store, self.clock, at_once))
+            self.brokers.append(Broker(config, metadata, store, self.clock, at_once))
             starting.addCallback(lambda _: Deferred.fromCoroutine(self.broker.open()))
         return starting
 
@@ -77,7 +77,7 @@ class StateTestCase(SynchronousTestCase):
             broker.flushes.stop()
             assert isinstance(broker.store, FileLogStore)
             crash(broker.store)
-            self.successResultOf(broker.coordinator.stop())
+            self.successResultOf(broker.metadata.stop())
 
     def make(self, name: str = "t", partitions: int = 4, record: bool = True) -> None:
         """Create a topic with a record in each partition."""
@@ -177,7 +177,7 @@ class LostStateTests(StateTestCase):
         os.unlink(self.database)
         self.settings["kafkatx.start.anew"] = "true"
         self.start()
-        self.assertEqual(dict(self.broker.coordinator.state.topics), {})
+        self.assertEqual(dict(self.broker.metadata.state.topics), {})
         self.assertEqual(len(self.strays()), 4)
         self.make()
         del self.settings["kafkatx.start.anew"]
@@ -203,7 +203,7 @@ class LostStateTests(StateTestCase):
         self.assertEqual(self.ends(), [1, 1, 1, 1])
         for path in self.dirs:
             with open(os.path.join(path, "meta.properties")) as file:
-                self.assertIn(f"cluster.id={self.broker.coordinator.state.cluster_id}\n", file.read())
+                self.assertIn(f"cluster.id={self.broker.metadata.state.cluster_id}\n", file.read())
 
 
 class MissingTests(StateTestCase):
@@ -263,7 +263,7 @@ class MissingTests(StateTestCase):
         self.start()
         self.assertEqual(self.ends(), [1, 1, 1, 1])
         self.start()
-        self.assertIn(self.dirs[1], self.broker.coordinator.recorded.log_dirs.values())
+        self.assertIn(self.dirs[1], self.broker.metadata.recorded.log_dirs.values())
 
     def test_new_dir(self) -> None:
         """A new log dir, or an empty one that held nothing, is used."""
@@ -327,7 +327,7 @@ class DeletionTests(StateTestCase):
         self.start()
         self.assertEqual(self.left(), [])
         self.start()
-        self.assertEqual(self.broker.coordinator.recorded.deleted, frozenset())
+        self.assertEqual(self.broker.metadata.recorded.deleted, frozenset())
 
     def test_after_renaming(self) -> None:
         """Renamed directories that a crash left are removed by the next start."""
@@ -343,7 +343,7 @@ class DeletionTests(StateTestCase):
         self.clock.advance(1e6)
         self.record()
         self.start()
-        self.assertEqual(self.broker.coordinator.recorded.deleted, frozenset())
+        self.assertEqual(self.broker.metadata.recorded.deleted, frozenset())
 
     def test_dir_away(self) -> None:
         """A deleted topic is remembered while a log dir is missing, and removed when the dir is back."""
@@ -391,7 +391,7 @@ class PowerCutTests(StateTestCase):
         self.start(files)
         for number in range(8):
             self.make(f"t{number}", 2, record=random.random() < 0.5)
-            if not files.dead:  # changes that the coordinator has synced survive the cut
+            if not files.dead:  # changes that the metadata store has synced survive the cut
                 shutil.copy(os.path.join(self.dirs[0], FILE_NAME), kept)
         files.cut()
         self.kill()
@@ -403,7 +403,7 @@ class PowerCutTests(StateTestCase):
         shutil.copy(kept, os.path.join(self.dirs[0], FILE_NAME))
         with capturedLogs():
             self.start()
-        for name in self.broker.coordinator.state.topics:
+        for name in self.broker.metadata.state.topics:
             self.assertNotIn(-1, self.ends(name), seed)
 
 
@@ -442,22 +442,22 @@ class FailureTests(StateTestCase):
         self.record()
         for _ in range(2):
             self.start()
-        recorded = self.broker.coordinator.recorded
+        recorded = self.broker.metadata.recorded
         self.assertEqual((list(recorded.log_dirs.values()), recorded.deleted), (self.dirs, frozenset()))
 
     def test_not_written_down(self) -> None:
         """A failed recording is repeated the next time."""
         self.start()
         self.make(record=False)
-        real = self.broker.coordinator.record
+        real = self.broker.metadata.record
 
         def refuse(*args: Any) -> Any:
             raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "full")
 
-        self.patch(self.broker.coordinator, "record", refuse)
+        self.patch(self.broker.metadata, "record", refuse)
         recording = Deferred.fromCoroutine(self.broker.topics.placements.record())
         self.failureResultOf(recording, RequestError)
-        self.patch(self.broker.coordinator, "record", real)
+        self.patch(self.broker.metadata, "record", real)
         self.record()
         shutil.rmtree(self.path_of("t-0"))
         with capturedLogs():

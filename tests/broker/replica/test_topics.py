@@ -70,7 +70,7 @@ class TopicsTests(TopicsTestCase):
             self.assertEqual(self.refused(self.create(name)), ErrorCode.INVALID_TOPIC_EXCEPTION, name)
             self.assertEqual(self.refused(self.ensure(name)), ErrorCode.INVALID_TOPIC_EXCEPTION, name)
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
-        self.assertEqual(dict(self.broker.coordinator.state.topics), {})
+        self.assertEqual(dict(self.broker.metadata.state.topics), {})
 
     def test_plan(self) -> None:
         """The numbers of partitions and replicas are bounded; -1 is the broker's default."""
@@ -117,7 +117,7 @@ class TopicsTests(TopicsTestCase):
         patched = self.patch(self.broker.store, "create", failing)
         self.assertEqual(self.refused(self.create("t", 3)), ErrorCode.KAFKA_STORAGE_ERROR)
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
-        self.assertEqual(dict(self.broker.coordinator.state.topics), {})
+        self.assertEqual(dict(self.broker.metadata.state.topics), {})
         patched.restore()
         self.successResultOf(self.create("t", 3))
 
@@ -135,7 +135,7 @@ class GrowthTests(TopicsTestCase):
         partitions = self.broker.topics.partitions["t"]
         self.assertEqual([str(p.topic_partition) for p in partitions], ["t-0", "t-1", "t-2"])
         self.assertEqual([p.log.config.segment_bytes for p in partitions], [1000] * 3)
-        topic_id = self.broker.coordinator.state.topics["t"].topic_id
+        topic_id = self.broker.metadata.state.topics["t"].topic_id
         self.assertEqual(self.broker.store.topic_id(TopicPartition("t", 2)), topic_id)
         self.fill(b"new", partition=2)
         self.assertEqual((self.stored(), self.stored("t", 2)), ([b"old"], [b"new"]))
@@ -162,15 +162,15 @@ class GrowthTests(TopicsTestCase):
         patched = self.patch(self.broker.store, "create", failing)
         self.assertEqual(self.refused(self.add()), ErrorCode.KAFKA_STORAGE_ERROR)
         self.assertEqual(list(self.broker.store.logs), [TopicPartition("t", 0)])
-        self.assertEqual(len(self.broker.coordinator.state.topics["t"].partitions), 1)
+        self.assertEqual(len(self.broker.metadata.state.topics["t"].partitions), 1)
         patched.restore()
         self.successResultOf(self.add())
 
-    def test_coordinator_refuses(self) -> None:
-        """New logs are removed again if the coordinator cannot record them."""
+    def test_metadata_refuses(self) -> None:
+        """New logs are removed again if the metadata store cannot record them."""
         self.make_topic("t", 1)
         full = RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
-        self.patch(self.broker.coordinator, "add_partitions", lambda *_: fail(full))
+        self.patch(self.broker.metadata, "add_partitions", lambda *_: fail(full))
         self.assertEqual(self.refused(self.add()), ErrorCode.KAFKA_STORAGE_ERROR)
         self.assertEqual(list(self.broker.store.logs), [TopicPartition("t", 0)])
 
@@ -186,9 +186,9 @@ class GrowthTests(TopicsTestCase):
         self.assertEqual(self.stored("t", 1), [b"new"])
 
     def test_crash_after_it_is_written_down(self) -> None:
-        """Partitions that the coordinator has recorded exist after open(), whatever became of their logs."""
+        """Partitions that the metadata have exist after open(), whatever became of their logs."""
         self.make_topic("t", 1)
-        self.successResultOf(self.broker.coordinator.add_partitions("t", 1, [(0,), (0,)]))
+        self.successResultOf(self.broker.metadata.add_partitions("t", 1, [(0,), (0,)]))
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.open()))
         self.fill(b"new", partition=2)
 
@@ -254,7 +254,7 @@ class AlterTests(TopicsTestCase):
 class OpenTests(TopicsTestCase):
     def test_missing_logs_are_made(self) -> None:
         """A recorded topic whose logs a crash left unmade is served after open()."""
-        self.successResultOf(self.broker.coordinator.create_topic("t", [(0,), (0,)], {}))
+        self.successResultOf(self.broker.metadata.create_topic("t", [(0,), (0,)], {}))
         self.assertIsNone(self.broker.topics.find("t", 1))
         self.successResultOf(Deferred.fromCoroutine(self.broker.topics.open()))
         self.assertIsNotNone(self.broker.topics.find("t", 1))
@@ -273,10 +273,10 @@ class OpenTests(TopicsTestCase):
 
 
 class ConcurrencyTests(TopicsTestCase):
-    """Concurrent changes while the coordinator is slow."""
+    """Concurrent changes while the metadata store is slow."""
 
     def make_broker(self, workers: Any = None, **settings: str) -> Broker:
-        """Return a broker whose coordinator works when the test says so."""
+        """Return a broker whose metadata store works when the test says so."""
         self.held = Held()
         return super().make_broker(self.held, **settings)
 

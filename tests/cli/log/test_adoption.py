@@ -11,9 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli import main
 from kafkatx.config.log_config import LogConfig
-from kafkatx.coordination.database import ClusterDatabase
-from kafkatx.coordination.location import FILE_NAME
 from kafkatx.log.checkpoint import encode_partition_metadata
+from kafkatx.metadata.embedded.database import ClusterDatabase
+from kafkatx.metadata.embedded.location import FILE_NAME
 from kafkatx.types import TopicPartition
 from tests.cli.command_case import Terminal
 from tests.log.fakes import file_store

@@ -6,24 +6,24 @@ from twisted.internet.defer import succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config import BrokerConfig
-from kafkatx.coordination.embedded import EmbeddedCoordinator
-from kafkatx.testing.contracts.coordinator import CoordinatorContract
-from tests.coordination.test_embedded import at_once
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
+from kafkatx.testing.contracts.metadata_store import MetadataStoreContract
+from tests.metadata.embedded.test_store import at_once
 from tests.testing.contracts.failures import failed_in
 
 
-class CoordinatorContractTests(SynchronousTestCase):
+class MetadataStoreContractTests(SynchronousTestCase):
     def failed(self) -> set[str]:
         """Return the tests that fail for the embedded coordinator, patched as it is now."""
 
-        class Case(CoordinatorContract, SynchronousTestCase):
+        class Case(MetadataStoreContract, SynchronousTestCase):
             def setUp(self) -> None:
                 self.config = BrokerConfig.load(
                     None, {"log.dirs": self.mktemp(), "kafkatx.storage": "memory"}
                 )
 
-            def make_coordinator(self) -> EmbeddedCoordinator:
-                return EmbeddedCoordinator(self.config, at_once)
+            def make_coordinator(self) -> EmbeddedMetadataStore:
+                return EmbeddedMetadataStore(self.config, at_once)
 
         return failed_in(Case)
 
@@ -34,11 +34,11 @@ class CoordinatorContractTests(SynchronousTestCase):
     def test_same_ids_again(self) -> None:
         """A coordinator that allocates producer ids twice is noticed."""
         self.patch(
-            EmbeddedCoordinator, "allocate_producer_ids", lambda coordinator, count: succeed(range(count))
+            EmbeddedMetadataStore, "allocate_producer_ids", lambda coordinator, count: succeed(range(count))
         )
         self.assertIn("test_producer_ids", self.failed())
 
     def test_no_deletion(self) -> None:
         """A coordinator that does not delete topics is noticed."""
-        self.patch(EmbeddedCoordinator, "delete_topic", lambda coordinator, name: succeed(None))
+        self.patch(EmbeddedMetadataStore, "delete_topic", lambda coordinator, name: succeed(None))
         self.assertLessEqual({"test_delete_topic", "test_delete_unknown"}, self.failed())

@@ -1,4 +1,4 @@
-"""The contract of implementations of :class:`~kafkatx.interfaces.ICoordinator`."""
+"""The contract of implementations of :class:`~kafkatx.interfaces.IMetadataStore`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from zope.interface.verify import verifyObject
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.interfaces import ICoordinator
+from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, PartitionState, Placement, QuotaEntity
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def refusing(old: Mapping[str, str]) -> NoReturn:
     raise RequestError(ErrorCode.INVALID_CONFIG, "never")
 
 
-class CoordinatorContract(_Case):
-    """Mixin for a ``SynchronousTestCase``; the subclass says how a coordinator is made.
+class MetadataStoreContract(_Case):
+    """Mixin for a ``SynchronousTestCase``; the subclass says how a store is made.
 
     Its Deferreds must fire at once, or :meth:`result` be overridden to make them.
     """
 
-    def make_coordinator(self) -> ICoordinator:
-        """Return a coordinator that is not started. A second call returns one that sees the state of the
+    def make_store(self) -> IMetadataStore:
+        """Return a store that is not started. A second call returns one that sees the state of the
         first.
         """
         raise NotImplementedError
@@ -61,16 +61,16 @@ class CoordinatorContract(_Case):
         assert isinstance(error, RequestError)
         return error.code
 
-    def started(self) -> ICoordinator:
-        """Return a coordinator that broker 3 has started; it is stopped at the test's end."""
-        coordinator = self.make_coordinator()
-        self.result(coordinator.start(NODE))
-        self.addCleanup(lambda: self.result(coordinator.stop()))
-        return coordinator
+    def started(self) -> IMetadataStore:
+        """Return a store that broker 3 has started; it is stopped at the test's end."""
+        store = self.make_store()
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
+        return store
 
     def test_interface(self) -> None:
-        """Check that the coordinator provides ICoordinator."""
-        self.assertTrue(verifyObject(ICoordinator, self.make_coordinator()))
+        """Check that the store provides IMetadataStore."""
+        self.assertTrue(verifyObject(IMetadataStore, self.make_store()))
 
     def test_start_registers_the_broker(self) -> None:
         """Check that after the start the state has this broker, a live controller, and a cluster id of
@@ -83,10 +83,10 @@ class CoordinatorContract(_Case):
 
     def test_create_topic(self) -> None:
         """Check that listeners see a created topic with leaders, replicas, ISR, epoch and configs."""
-        coordinator = self.started()
-        topic = self.result(coordinator.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
-        self.assertEqual(coordinator.state.topics, {"clicks": topic})
-        self.assertEqual(coordinator.state.topic_names, {topic.topic_id: "clicks"})
+        store = self.started()
+        topic = self.result(store.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
+        self.assertEqual(store.state.topics, {"clicks": topic})
+        self.assertEqual(store.state.topic_names, {topic.topic_id: "clicks"})
         self.assertEqual(topic.partitions, (LED, LED))
         self.assertEqual(topic.configs, {"retention.ms": "5"})
         self.assertFalse(topic.internal)
@@ -99,20 +99,20 @@ class CoordinatorContract(_Case):
 
     def test_create_twice(self) -> None:
         """Check that an existing topic is not created again, and stays as it is."""
-        coordinator = self.started()
-        topic = self.result(coordinator.create_topic("clicks", [[3]], {}))
-        code = self.failure_code(coordinator.create_topic("clicks", [[3], [3]], {"a": "b"}))
+        store = self.started()
+        topic = self.result(store.create_topic("clicks", [[3]], {}))
+        code = self.failure_code(store.create_topic("clicks", [[3], [3]], {"a": "b"}))
         self.assertEqual(code, ErrorCode.TOPIC_ALREADY_EXISTS)
-        self.assertEqual(coordinator.state.topics, {"clicks": topic})
+        self.assertEqual(store.state.topics, {"clicks": topic})
 
     def test_delete_topic(self) -> None:
         """Check that a deleted topic is gone from the state by name and by id, and that others stay."""
-        coordinator = self.started()
-        self.result(coordinator.create_topic("clicks", [[3]], {}))
-        views = self.result(coordinator.create_topic("views", [[3]], {}))
-        self.result(coordinator.delete_topic("clicks"))
-        self.assertEqual(coordinator.state.topics, {"views": views})
-        self.assertEqual(coordinator.state.topic_names, {views.topic_id: "views"})
+        store = self.started()
+        self.result(store.create_topic("clicks", [[3]], {}))
+        views = self.result(store.create_topic("views", [[3]], {}))
+        self.result(store.delete_topic("clicks"))
+        self.assertEqual(store.state.topics, {"views": views})
+        self.assertEqual(store.state.topic_names, {views.topic_id: "views"})
 
     def test_delete_unknown(self) -> None:
         """Check that deleting a topic that does not exist fails with UNKNOWN_TOPIC_OR_PARTITION."""
@@ -121,218 +121,218 @@ class CoordinatorContract(_Case):
 
     def test_recreated_topic_has_a_new_id(self) -> None:
         """Check that a topic that is created again has another id and none of its predecessor's configs."""
-        coordinator = self.started()
-        first = self.result(coordinator.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
-        self.result(coordinator.delete_topic("clicks"))
-        second = self.result(coordinator.create_topic("clicks", [[3]], {}))
+        store = self.started()
+        first = self.result(store.create_topic("clicks", [[3], [3]], {"retention.ms": "5"}))
+        self.result(store.delete_topic("clicks"))
+        second = self.result(store.create_topic("clicks", [[3]], {}))
         self.assertNotEqual(first.topic_id, second.topic_id)
         self.assertEqual((len(second.partitions), dict(second.configs)), (1, {}))
 
     def test_listeners(self) -> None:
         """Listeners get the old and the new state, after each change, before its Deferred fires."""
-        coordinator = self.started()
-        before = coordinator.state
+        store = self.started()
+        before = store.state
         heard: list[tuple[ClusterState, ClusterState]] = []
-        coordinator.subscribe(lambda old, new: heard.append((old, new)))
-        created = coordinator.create_topic("clicks", [[3]], {})
+        store.subscribe(lambda old, new: heard.append((old, new)))
+        created = store.create_topic("clicks", [[3]], {})
         created.addCallback(lambda _: len(heard))
         self.assertEqual(self.result(created), 1)
-        after = coordinator.state
-        self.result(coordinator.delete_topic("clicks"))
-        self.assertEqual(heard, [(before, after), (after, coordinator.state)])
+        after = store.state
+        self.result(store.delete_topic("clicks"))
+        self.assertEqual(heard, [(before, after), (after, store.state)])
 
     def test_listeners_hear_of_the_start(self) -> None:
         """Check that the start is a change, too: from no brokers to this one."""
-        coordinator = self.make_coordinator()
-        before = coordinator.state
+        store = self.make_store()
+        before = store.state
         heard: list[tuple[ClusterState, ClusterState]] = []
-        coordinator.subscribe(lambda old, new: heard.append((old, new)))
-        self.result(coordinator.start(NODE))
-        self.addCleanup(lambda: self.result(coordinator.stop()))
+        store.subscribe(lambda old, new: heard.append((old, new)))
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
         self.assertEqual(dict(before.brokers), {})
-        self.assertEqual((heard[0][0], heard[-1][1]), (before, coordinator.state))
+        self.assertEqual((heard[0][0], heard[-1][1]), (before, store.state))
 
     def test_states_are_values(self) -> None:
         """Check that a state that was read before a change does not show the change."""
-        coordinator = self.started()
-        before = coordinator.state
-        self.result(coordinator.create_topic("clicks", [[3]], {}))
+        store = self.started()
+        before = store.state
+        self.result(store.create_topic("clicks", [[3]], {}))
         self.assertEqual(dict(before.topics), {})
 
     def test_failed_change_calls_no_listener(self) -> None:
         """Check that a change that fails calls no listener."""
-        coordinator = self.started()
+        store = self.started()
         heard: list[object] = []
-        coordinator.subscribe(lambda old, new: heard.append(new))
-        self.failure_code(coordinator.delete_topic("clicks"))
+        store.subscribe(lambda old, new: heard.append(new))
+        self.failure_code(store.delete_topic("clicks"))
         self.assertEqual(heard, [])
 
     def test_add_partitions(self) -> None:
         """Check that a topic gets more partitions and keeps id and configs, and that other topics stay."""
-        coordinator = self.started()
-        views = self.result(coordinator.create_topic("views", [[3]], {}))
-        clicks = self.result(coordinator.create_topic("clicks", [[3]], {"retention.ms": "5"}))
-        grown = self.result(coordinator.add_partitions("clicks", 1, [[3], [3]]))
+        store = self.started()
+        views = self.result(store.create_topic("views", [[3]], {}))
+        clicks = self.result(store.create_topic("clicks", [[3]], {"retention.ms": "5"}))
+        grown = self.result(store.add_partitions("clicks", 1, [[3], [3]]))
         self.assertEqual(grown.partitions, (LED, LED, LED))
         self.assertEqual((grown.topic_id, grown.configs), (clicks.topic_id, clicks.configs))
-        self.assertEqual(coordinator.state.topics, {"clicks": grown, "views": views})
-        self.assertEqual(coordinator.state.topic_names[clicks.topic_id], "clicks")
+        self.assertEqual(store.state.topics, {"clicks": grown, "views": views})
+        self.assertEqual(store.state.topic_names[clicks.topic_id], "clicks")
 
     def test_add_partitions_refused(self) -> None:
         """Check that no partitions are added to a topic that does not exist or now has another number of
         them.
         """
-        coordinator = self.started()
-        topic = self.result(coordinator.create_topic("clicks", [[3], [3]], {}))
+        store = self.started()
+        topic = self.result(store.create_topic("clicks", [[3], [3]], {}))
         for name, count, code in (
             ("views", 2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
             ("clicks", 1, ErrorCode.INVALID_PARTITIONS),
             ("clicks", 3, ErrorCode.INVALID_PARTITIONS),
         ):
-            self.assertEqual(self.failure_code(coordinator.add_partitions(name, count, [[3]])), code)
-        self.assertEqual(coordinator.state.topics, {"clicks": topic})
+            self.assertEqual(self.failure_code(store.add_partitions(name, count, [[3]])), code)
+        self.assertEqual(store.state.topics, {"clicks": topic})
 
     def test_add_partitions_twice_at_once(self) -> None:
         """Check that of two additions to the same number of partitions one is refused."""
-        coordinator = self.started()
-        self.result(coordinator.create_topic("clicks", [[3]], {}))
-        first, second = (coordinator.add_partitions("clicks", 1, [[3]]) for _ in range(2))
+        store = self.started()
+        self.result(store.create_topic("clicks", [[3]], {}))
+        first, second = (store.add_partitions("clicks", 1, [[3]]) for _ in range(2))
         self.result(first)
         self.assertEqual(self.failure_code(second), ErrorCode.INVALID_PARTITIONS)
-        self.assertEqual(len(coordinator.state.topics["clicks"].partitions), 2)
+        self.assertEqual(len(store.state.topics["clicks"].partitions), 2)
 
     def test_alter_topic_configs(self) -> None:
         """Check that the change gets the current configs, and that its result replaces them, also if it has
         fewer.
         """
-        coordinator = self.started()
-        self.result(coordinator.create_topic("views", [[3]], {"a": "1"}))
-        self.result(coordinator.create_topic("clicks", [[3]], {"a": "1", "b": "2"}))
-        self.result(coordinator.alter_topic_configs("clicks", adding(b="3", c_d="4")))
-        self.assertEqual(coordinator.state.topics["clicks"].configs, {"a": "1", "b": "3", "c.d": "4"})
-        self.result(coordinator.alter_topic_configs("clicks", lambda old: {"c.d": old["c.d"]}))
-        self.assertEqual(coordinator.state.topics["clicks"].configs, {"c.d": "4"})
-        self.assertEqual(coordinator.state.topics["views"].configs, {"a": "1"})
+        store = self.started()
+        self.result(store.create_topic("views", [[3]], {"a": "1"}))
+        self.result(store.create_topic("clicks", [[3]], {"a": "1", "b": "2"}))
+        self.result(store.alter_topic_configs("clicks", adding(b="3", c_d="4")))
+        self.assertEqual(store.state.topics["clicks"].configs, {"a": "1", "b": "3", "c.d": "4"})
+        self.result(store.alter_topic_configs("clicks", lambda old: {"c.d": old["c.d"]}))
+        self.assertEqual(store.state.topics["clicks"].configs, {"c.d": "4"})
+        self.assertEqual(store.state.topics["views"].configs, {"a": "1"})
 
     def test_alter_at_once(self) -> None:
         """Check that no change is lost if several are under way at the same time."""
-        coordinator = self.started()
-        self.result(coordinator.create_topic("clicks", [[3]], {}))
+        store = self.started()
+        self.result(store.create_topic("clicks", [[3]], {}))
         for doing in [
-            *(coordinator.alter_topic_configs("clicks", adding(**{name: name})) for name in "abc"),
-            *(coordinator.alter_broker_configs("3", adding(**{name: name})) for name in "abc"),
+            *(store.alter_topic_configs("clicks", adding(**{name: name})) for name in "abc"),
+            *(store.alter_broker_configs("3", adding(**{name: name})) for name in "abc"),
         ]:
             self.result(doing)
         every = {"a": "a", "b": "b", "c": "c"}
-        self.assertEqual(coordinator.state.topics["clicks"].configs, every)
-        self.assertEqual(coordinator.state.broker_configs["3"], every)
+        self.assertEqual(store.state.topics["clicks"].configs, every)
+        self.assertEqual(store.state.broker_configs["3"], every)
 
     def test_alter_refused(self) -> None:
         """Check that a change that raises, or of an unknown topic, changes nothing and calls no listener."""
-        coordinator = self.started()
-        self.result(coordinator.create_topic("clicks", [[3]], {"a": "1"}))
-        self.result(coordinator.alter_broker_configs("3", adding(a="1")))
-        before = coordinator.state
+        store = self.started()
+        self.result(store.create_topic("clicks", [[3]], {"a": "1"}))
+        self.result(store.alter_broker_configs("3", adding(a="1")))
+        before = store.state
         heard: list[object] = []
-        coordinator.subscribe(lambda old, new: heard.append(new))
+        store.subscribe(lambda old, new: heard.append(new))
         for doing, code in (
-            (coordinator.alter_topic_configs("clicks", refusing), ErrorCode.INVALID_CONFIG),
-            (coordinator.alter_broker_configs("3", refusing), ErrorCode.INVALID_CONFIG),
-            (coordinator.alter_topic_configs("views", adding(a="2")), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+            (store.alter_topic_configs("clicks", refusing), ErrorCode.INVALID_CONFIG),
+            (store.alter_broker_configs("3", refusing), ErrorCode.INVALID_CONFIG),
+            (store.alter_topic_configs("views", adding(a="2")), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ):
             self.assertEqual(self.failure_code(doing), code)
-        self.assertEqual((coordinator.state, heard), (before, []))
+        self.assertEqual((store.state, heard), (before, []))
 
     def test_alter_broker_configs(self) -> None:
         """Check that each broker's settings and those of all brokers are separate; a broker without any is
         not listed.
         """
-        coordinator = self.started()
-        self.assertEqual(coordinator.state.broker_configs, {})
+        store = self.started()
+        self.assertEqual(store.state.broker_configs, {})
         for broker, value in (("3", "1"), (ALL_BROKERS, "2"), ("4", "3")):
-            self.result(coordinator.alter_broker_configs(broker, adding(a=value)))
+            self.result(store.alter_broker_configs(broker, adding(a=value)))
         self.assertEqual(
-            coordinator.state.broker_configs, {"3": {"a": "1"}, ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}}
+            store.state.broker_configs, {"3": {"a": "1"}, ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}}
         )
-        self.result(coordinator.alter_broker_configs("3", lambda old: {}))
-        self.assertEqual(coordinator.state.broker_configs, {ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}})
+        self.result(store.alter_broker_configs("3", lambda old: {}))
+        self.assertEqual(store.state.broker_configs, {ALL_BROKERS: {"a": "2"}, "4": {"a": "3"}})
 
     def test_alter_group_configs(self) -> None:
         """Check that each group's configs are separate; a group without any is not listed."""
-        coordinator = self.started()
-        self.assertEqual(coordinator.state.group_configs, {})
+        store = self.started()
+        self.assertEqual(store.state.group_configs, {})
         for group, value in (("g", "1"), ("h", "2")):
-            self.result(coordinator.alter_group_configs(group, adding(a=value)))
-        self.result(coordinator.alter_group_configs("g", adding(b="3")))
-        self.assertEqual(coordinator.state.group_configs, {"g": {"a": "1", "b": "3"}, "h": {"a": "2"}})
+            self.result(store.alter_group_configs(group, adding(a=value)))
+        self.result(store.alter_group_configs("g", adding(b="3")))
+        self.assertEqual(store.state.group_configs, {"g": {"a": "1", "b": "3"}, "h": {"a": "2"}})
         self.assertEqual(
-            self.failure_code(coordinator.alter_group_configs("g", refusing)), ErrorCode.INVALID_CONFIG
+            self.failure_code(store.alter_group_configs("g", refusing)), ErrorCode.INVALID_CONFIG
         )
-        self.result(coordinator.alter_group_configs("g", lambda old: {}))
-        self.assertEqual(coordinator.state.group_configs, {"h": {"a": "2"}})
+        self.result(store.alter_group_configs("g", lambda old: {}))
+        self.assertEqual(store.state.group_configs, {"h": {"a": "2"}})
 
     def test_client_quotas(self) -> None:
         """Quotas are set, changed and removed one by one; an entity without any is not listed."""
-        coordinator = self.started()
-        self.assertEqual(coordinator.state.client_quotas, {})
-        self.result(coordinator.alter_client_quotas({ANN: {"a": 1.5, "b": 2.0}, ANYONE: {"a": 3.0}}))
-        self.result(coordinator.alter_client_quotas({ANN: {"a": None, "b": 4.0, "c": None}}))
-        self.assertEqual(coordinator.state.client_quotas, {ANN: {"b": 4.0}, ANYONE: {"a": 3.0}})
-        self.result(coordinator.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": None}}))
-        self.assertEqual(coordinator.state.client_quotas, {ANYONE: {"a": 3.0}})
+        store = self.started()
+        self.assertEqual(store.state.client_quotas, {})
+        self.result(store.alter_client_quotas({ANN: {"a": 1.5, "b": 2.0}, ANYONE: {"a": 3.0}}))
+        self.result(store.alter_client_quotas({ANN: {"a": None, "b": 4.0, "c": None}}))
+        self.assertEqual(store.state.client_quotas, {ANN: {"b": 4.0}, ANYONE: {"a": 3.0}})
+        self.result(store.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": None}}))
+        self.assertEqual(store.state.client_quotas, {ANYONE: {"a": 3.0}})
 
     def test_client_quotas_at_once(self) -> None:
         """Check that no change of an entity's quotas is lost if several are under way at the same time."""
-        coordinator = self.started()
-        for doing in [coordinator.alter_client_quotas({ANN: {name: 1.0}}) for name in "abc"]:
+        store = self.started()
+        for doing in [store.alter_client_quotas({ANN: {name: 1.0}}) for name in "abc"]:
             self.result(doing)
-        self.assertEqual(coordinator.state.client_quotas, {ANN: {"a": 1.0, "b": 1.0, "c": 1.0}})
+        self.assertEqual(store.state.client_quotas, {ANN: {"a": 1.0, "b": 1.0, "c": 1.0}})
 
     def test_client_quotas_stay(self) -> None:
         """Other changes of the cluster leave the quotas, to the very object, as they are."""
-        coordinator = self.started()
-        self.result(coordinator.alter_client_quotas({ANN: {"a": 1.0}}))
-        before = coordinator.state.client_quotas
-        self.result(coordinator.create_topic("clicks", [[3]], {}))
-        self.result(coordinator.alter_broker_configs("3", adding(a="1")))
-        self.result(coordinator.delete_topic("clicks"))
-        self.assertIs(coordinator.state.client_quotas, before)
+        store = self.started()
+        self.result(store.alter_client_quotas({ANN: {"a": 1.0}}))
+        before = store.state.client_quotas
+        self.result(store.create_topic("clicks", [[3]], {}))
+        self.result(store.alter_broker_configs("3", adding(a="1")))
+        self.result(store.delete_topic("clicks"))
+        self.assertIs(store.state.client_quotas, before)
 
     def test_producer_ids(self) -> None:
         """Check that each allocation returns as many ids as requested, none of them returned before."""
-        coordinator = self.started()
+        store = self.started()
         given = [
-            *self.result(coordinator.allocate_producer_ids(10)),
-            *self.result(coordinator.allocate_producer_ids(5)),
+            *self.result(store.allocate_producer_ids(10)),
+            *self.result(store.allocate_producer_ids(5)),
         ]
         self.assertEqual(len(set(given)), 15)
         self.assertGreaterEqual(min(given), 0)
 
     def test_record(self) -> None:
         """Check that the places of logs can be recorded, also of partitions that no longer exist."""
-        coordinator = self.started()
-        topic = self.result(coordinator.create_topic("clicks", [[3]], {}))
+        store = self.started()
+        topic = self.result(store.create_topic("clicks", [[3]], {}))
         placed = [Placement(topic.topic_id, number, "dir") for number in (0, 7)]
-        self.result(coordinator.record({"dir": "/a"}, placed, [topic.topic_id]))
-        self.assertGreaterEqual(coordinator.generation, 0)
+        self.result(store.record({"dir": "/a"}, placed, [topic.topic_id]))
+        self.assertGreaterEqual(store.generation, 0)
 
     def test_stop_twice(self) -> None:
-        """Check that a coordinator may be stopped twice, and before it was started."""
-        coordinator = self.make_coordinator()
-        self.result(coordinator.stop())
-        self.result(coordinator.start(NODE))
-        self.result(coordinator.stop())
-        self.result(coordinator.stop())
+        """Check that a store may be stopped twice, and before it was started."""
+        store = self.make_store()
+        self.result(store.stop())
+        self.result(store.start(NODE))
+        self.result(store.stop())
+        self.result(store.stop())
 
 
-class DurableCoordinatorContract(CoordinatorContract):
-    """The contract of coordinators whose state survives a restart."""
+class DurableMetadataStoreContract(MetadataStoreContract):
+    """The contract of stores whose state survives a restart."""
 
     def test_restart(self) -> None:
-        """Check that another coordinator sees the same state to the last id, and allocates other producer
+        """Check that another store sees the same state to the last id, and allocates other producer
         ids.
         """
-        first = self.make_coordinator()
+        first = self.make_store()
         self.result(first.start(NODE))
         self.result(
             first.create_topic("clicks", [[3]] * 12, {"retention.ms": "5", "cleanup.policy": "compact"})

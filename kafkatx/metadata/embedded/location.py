@@ -1,4 +1,4 @@
-"""The location of the embedded coordinator's database: one of ``log.dirs``.
+"""The location of the embedded metadata store's database: one of ``log.dirs``.
 
 A new file is created in the first of ``log.dirs``, but not beside data of another cluster. Later it may be in
 any of them: their order does not matter. Every function here blocks.

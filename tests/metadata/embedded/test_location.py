@@ -1,4 +1,4 @@
-"""The location of the embedded coordinator's database in log.dirs."""
+"""The location of the embedded store's database in log.dirs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.coordination.location import FILE_NAME, find_file, make_file, put_aside
 from kafkatx.errors import StateLost
+from kafkatx.metadata.embedded.location import FILE_NAME, find_file, make_file, put_aside
 from kafkatx.names import META_PROPERTIES
 
 

@@ -1,4 +1,4 @@
-"""The tables of the embedded coordinator's database, as a list of migrations."""
+"""The tables of the embedded metadata store's database, as a list of migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seal of the coordinator's database: a checksum of all rows, and a number that rises with each change.
+"""The seal of the metadata database: a checksum of all rows, and a number that rises with each change.
 
 SQLite notices damage to the structure of its file only, and drops a write-ahead log or journal with a wrong
 checksum without an error. So each transaction writes, into the table ``seal``, the sum of a hash of every

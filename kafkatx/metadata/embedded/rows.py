@@ -1,4 +1,4 @@
-"""Rows of the embedded coordinator's database: reads and writes that several of its changes share."""
+"""Rows of the embedded metadata store's database: reads and writes that several of its changes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seal of the coordinator's database: all damage is detected, and no sound file is called damaged."""
+"""The seal of the store's database: all damage is detected, and no sound file is called damaged."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import NoReturn
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.coordination.database import ClusterDatabase, DatabaseDamaged
-from kafkatx.coordination.schema import MIGRATIONS
-from kafkatx.coordination.seal import SEALED, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.metadata.embedded.database import ClusterDatabase, DatabaseDamaged
+from kafkatx.metadata.embedded.schema import MIGRATIONS
+from kafkatx.metadata.embedded.seal import SEALED, Seal
 from kafkatx.types import Placement, Topic
-from tests.coordination.test_database import topic
+from tests.metadata.embedded.test_database import topic
 
 FLIPS = 150
 

@@ -1,4 +1,4 @@
-"""The database of the embedded coordinator: versions, locks, full disks, and processes that are killed."""
+"""The database of the embedded store: versions, locks, full disks, and processes that are killed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import uuid
 from twisted.trial.unittest import SynchronousTestCase
 
 import kafkatx
-from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase
-from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.metadata.embedded.database import IN_MEMORY, ClusterDatabase
+from kafkatx.metadata.embedded.schema import MIGRATIONS
 from kafkatx.types import PartitionState, Topic
 
 PARTITIONS = 7
@@ -27,8 +27,8 @@ STEPS = [(PARTITIONS, 2), (PARTITIONS, 4), (PARTITIONS + 3, 4)]
 # begins. It kills itself before the SQL statement whose number is the third argument, unless that is 0.
 _CHILD = """
 import os, signal, sys
-from kafkatx.coordination.database import ClusterDatabase
-from tests.coordination.test_database import topic
+from kafkatx.metadata.embedded.database import ClusterDatabase
+from tests.metadata.embedded.test_database import topic
 
 database = ClusterDatabase(sys.argv[1])
 database.register(3, "cluster")

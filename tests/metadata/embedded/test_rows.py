@@ -1,4 +1,4 @@
-"""Rows that several changes of the embedded coordinator's database share."""
+"""Rows that several changes of the embedded store's database share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.coordination.rows import check_topic, ids, insert_partitions, replace_log_dirs, text, unknown
-from kafkatx.coordination.schema import MIGRATIONS
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.metadata.embedded.rows import (
+    check_topic,
+    ids,
+    insert_partitions,
+    replace_log_dirs,
+    text,
+    unknown,
+)
+from kafkatx.metadata.embedded.schema import MIGRATIONS
 from kafkatx.types import PartitionState
 
 

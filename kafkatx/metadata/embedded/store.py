@@ -1,8 +1,9 @@
 """The metadata of a cluster of one broker: its state in this process, kept in SQLite.
 
-The database is used in the worker ``coordinator`` only. :attr:`EmbeddedCoordinator.state` is replaced and
+The database is used in the worker ``metadata`` only. :attr:`EmbeddedMetadataStore.state` is replaced and
 listeners are called in the reactor thread, after the change is on the disk.
-:mod:`kafkatx.coordination.location` finds the file, :mod:`kafkatx.coordination.database` reads and writes it.
+:mod:`kafkatx.metadata.embedded.location` finds the file, :mod:`kafkatx.metadata.embedded.database` reads and
+writes it.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from zope.interface import implementer
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import log as log_table
-from kafkatx.coordination.location import find_file, put_aside
 from kafkatx.errors import StateLost
-from kafkatx.interfaces import ConfigChange, ICoordinator, Workers
+from kafkatx.interfaces import ConfigChange, IMetadataStore, Workers
+from kafkatx.metadata.embedded.location import find_file, put_aside
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
     BrokerNode,
@@ -39,7 +40,7 @@ from kafkatx.types import (
 )
 
 if TYPE_CHECKING:
-    from kafkatx.coordination.database import ClusterDatabase, Loaded
+    from kafkatx.metadata.embedded.database import ClusterDatabase, Loaded
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,9 +61,9 @@ class _Change(Generic[T, R]):
 _AnyChange: TypeAlias = _Change[Any, Any]
 
 
-@implementer(ICoordinator)
-class EmbeddedCoordinator:
-    """An :class:`~kafkatx.interfaces.ICoordinator` for one broker.
+@implementer(IMetadataStore)
+class EmbeddedMetadataStore:
+    """An :class:`~kafkatx.interfaces.IMetadataStore` for one broker.
 
     :param durable: False keeps the state in memory only; it ends with the process.
     :param new_uuid: returns random UUIDs, for the cluster and for topics.
@@ -82,7 +83,7 @@ class EmbeddedCoordinator:
         self._log_dirs = config[log_table.LOG_DIRS]
         self._anew = config[b.KAFKATX_START_ANEW]
         self.recorded = LogDirRecord()
-        self._worker = workers("coordinator")
+        self._worker = workers("metadata")
         self._new_uuid = new_uuid
         self._listeners: list[Listener] = []
         # the contents of the state's mappings: a dict is copied ten times faster than a mapping proxy
@@ -116,10 +117,10 @@ class EmbeddedCoordinator:
 
     def _open(self, broker_id: int) -> Loaded:
         # SQLite is imported here, in the worker: it takes milliseconds of the start
-        from kafkatx.coordination.database import IN_MEMORY, ClusterDatabase, DatabaseDamaged
+        from kafkatx.metadata.embedded.database import IN_MEMORY, ClusterDatabase, DatabaseDamaged
 
         if self._database is not None:
-            raise RuntimeError("the coordinator is started already")
+            raise RuntimeError("the metadata store is started already")
         path = IN_MEMORY if self._memory else find_file(self._log_dirs, self._anew)
         try:
             return self._register(ClusterDatabase(path), broker_id)
@@ -260,7 +261,7 @@ class EmbeddedCoordinator:
 
     def _opened(self) -> ClusterDatabase:
         if self._database is None:
-            raise RuntimeError("the coordinator is not started, or stopped")
+            raise RuntimeError("the metadata store is not started, or stopped")
         return self._database
 
     def _random_id(self) -> uuid.UUID:

@@ -1,9 +1,9 @@
-"""The embedded coordinator's database: topics, partitions and configs in one SQLite file.
+"""The embedded metadata store's database: topics, partitions and configs in one SQLite file.
 
 Every function here blocks; all of a database's calls are made in one worker. Each change is one transaction,
 synced before it returns (``journal_mode=TRUNCATE``, ``synchronous=FULL``): after a ``kill -9`` or a power
 cut, a change that has returned is there, and no change is there in part. Between changes the journal is
-empty: the file alone is the whole state, and a copy of it is complete. :mod:`kafkatx.coordination.seal`
+empty: the file alone is the whole state, and a copy of it is complete. :mod:`kafkatx.metadata.embedded.seal`
 detects a damaged file, and one that is older than the data beside it.
 
 While it is open, the file is locked (``locking_mode=EXCLUSIVE``): a second broker fails to open it.
@@ -22,12 +22,12 @@ from typing import TypeVar
 
 import attrs
 
-from kafkatx.coordination.location import make_file, sync_directory
-from kafkatx.coordination.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
-from kafkatx.coordination.schema import MIGRATIONS
-from kafkatx.coordination.seal import Damaged, Seal
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
+from kafkatx.metadata.embedded.location import make_file, sync_directory
+from kafkatx.metadata.embedded.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
+from kafkatx.metadata.embedded.schema import MIGRATIONS
+from kafkatx.metadata.embedded.seal import Damaged, Seal
 from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic
 
 T = TypeVar("T")
@@ -366,7 +366,7 @@ class ClusterDatabase:
         placed: Iterable[Placement],
         gone: Iterable[uuid.UUID],
     ) -> None:
-        """Record the log dirs of partitions, as ``ICoordinator.record`` says."""
+        """Record the log dirs of partitions, as ``IMetadataStore.record`` says."""
         with self._transaction() as db:
             db.executemany(
                 "UPDATE partitions SET directory_id = ?"

@@ -1,4 +1,4 @@
-"""The migrations of the embedded coordinator's database."""
+"""The migrations of the embedded store's database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.coordination.schema import MIGRATIONS
+from kafkatx.metadata.embedded.schema import MIGRATIONS
 
 RELEASED = (
     "90509bead354f077",

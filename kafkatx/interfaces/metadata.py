@@ -1,4 +1,4 @@
-"""The interface of the cluster's coordinator: the cluster's state, and changes of it.
+"""The interface of the metadata store: the cluster's state, and changes of it.
 
 A Deferred of a change must not be cancelled: the change may be made nevertheless.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ConfigChange: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
 """Returns new configs for the current ones; may raise RequestError.
 
-It is pure: a coordinator may call it more than once, and off the reactor thread.
+It is pure: a store may call it more than once, and off the reactor thread.
 """
 
 
-class ICoordinator(Interface):
+class IMetadataStore(Interface):
     """The cluster's state (live brokers, topics, partitions, leaders, configs), and notification of changes.
 
     Factory: ``factory(config, workers, durable)``: a ``config.BrokerConfig``, :data:`Workers`, and True if

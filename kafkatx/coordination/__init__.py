@@ -1,1 +1,0 @@
-"""The cluster's state and who keeps it: implementations of :class:`kafkatx.interfaces.ICoordinator`."""

@@ -1,0 +1,1 @@
+"""The cluster's state and who keeps it: implementations of :class:`kafkatx.interfaces.IMetadataStore`."""

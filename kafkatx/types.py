@@ -15,6 +15,7 @@ NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 NO_LEADER_EPOCH = -1
+NO_LEADER = -1
 
 QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 """The entity of a quota (KIP-546): pairs of a type (client-id, ip, user) and a name, ordered by type.
@@ -48,22 +49,35 @@ class TopicPartition(NamedTuple):
 
 @attrs.frozen
 class BrokerNode:
-    """A live broker and the address that it advertises."""
+    """A live broker and the address that it advertises.
+
+    :ivar epoch: the position of its registration in the order of all changes (KIP-380); -1 in a cluster of
+        one broker.
+    """
 
     id: int
     host: str
     port: int
     rack: str | None = None
+    epoch: int = -1
 
 
 @attrs.frozen
 class PartitionState:
-    """Leader and replicas of a partition. ``leader_epoch`` never decreases, and an epoch has one leader."""
+    """Leader and replicas of a partition. ``leader_epoch`` never decreases, and an epoch has one leader.
+
+    :ivar leader: a broker id; ``NO_LEADER`` if there is none.
+    :ivar leader_epoch: -1 while the partition has no state yet.
+    :ivar partition_epoch: increases with each change of the state; -1 while there is none.
+    :ivar revision: the position of the last change in the order of all changes, as ``BrokerNode.epoch``.
+    """
 
     leader: int
     leader_epoch: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    partition_epoch: int = 0
+    revision: int = 0
 
 
 class ActiveProducer(NamedTuple):
@@ -81,18 +95,25 @@ class ActiveProducer(NamedTuple):
 
 @attrs.frozen
 class Topic:
-    """A topic in the cluster's state; ``topic_id`` changes when a topic is created again."""
+    """A topic in the cluster's state; ``topic_id`` changes when a topic is created again.
+
+    :ivar version: increases with each change of the partitions' number or replicas; 0 in a cluster of one.
+    """
 
     name: str
     topic_id: uuid.UUID
     partitions: tuple[PartitionState, ...]
     configs: Mapping[str, str] = MappingProxyType({})
     internal: bool = False
+    version: int = 0
 
 
 @attrs.frozen
 class ClusterState:
-    """The state of the cluster; each change replaces it as a whole."""
+    """The state of the cluster as one broker knows it; each change replaces it as a whole.
+
+    :ivar controller_id: -1 if there is no controller.
+    """
 
     cluster_id: str
     controller_id: int
@@ -105,6 +126,36 @@ class ClusterState:
     """The configs of groups (resource type GROUP) by group id, without groups that have none."""
     client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
     """The quotas of each entity by name, without entities that have none."""
+    fenced: bool = False
+    """True if this broker may act on no partition: it is not registered, or its lease has ended."""
+
+    def leads(self, broker_id: int, partition: PartitionState) -> bool:
+        """Return True if a broker, by this state, leads a partition now.
+
+        A broker that has registered again leads only what was given to it since: its log may have lost its
+        end in between.
+        """
+        node = self.brokers.get(broker_id)
+        return (
+            partition.leader == broker_id
+            and node is not None
+            and partition.revision > node.epoch
+            and not self.fenced
+        )
+
+
+@attrs.frozen
+class ClusterDelta:
+    """One change of the cluster's state.
+
+    What is not about topics is compared by identity: ``before.broker_configs is not after.broker_configs``.
+
+    :ivar topics: names of topics that were created, changed or deleted, or created again.
+    """
+
+    before: ClusterState
+    after: ClusterState
+    topics: frozenset[str] = frozenset()
 
 
 class Placement(NamedTuple):

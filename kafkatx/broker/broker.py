@@ -29,7 +29,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.interfaces import ILogStore, IMetadataStore, Workers
 from kafkatx.net.limited_log import LimitedLog
-from kafkatx.types import ALL_BROKERS, ClusterState
+from kafkatx.types import ALL_BROKERS, ClusterDelta
 
 
 class Broker:
@@ -119,9 +119,10 @@ class Broker:
 
     # --- dynamic settings
 
-    def _cluster_changed(self, old: ClusterState, new: ClusterState) -> None:
+    def _cluster_changed(self, delta: ClusterDelta) -> None:
         """Use the dynamic settings of the cluster's new state, at the start as well."""
-        if new.broker_configs == old.broker_configs:
+        new = delta.after
+        if new.broker_configs == delta.before.broker_configs:
             return
         dynamic = []
         for whose in (ALL_BROKERS, str(self.node_id)):

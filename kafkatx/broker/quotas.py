@@ -22,7 +22,7 @@ from kafkatx.broker.rates import Rate, Window
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import quotas as q
 from kafkatx.interfaces import IMetadataStore
-from kafkatx.types import ClusterState, QuotaEntity
+from kafkatx.types import ClusterDelta, QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE = "producer_byte_rate", "consumer_byte_rate"
@@ -139,9 +139,9 @@ class ClientQuotaManager:
         self._not_enforced: frozenset[str] = frozenset()
         metadata.subscribe(self._changed)
 
-    def _changed(self, old: ClusterState, new: ClusterState) -> None:
-        quotas = new.client_quotas
-        if quotas is old.client_quotas:
+    def _changed(self, delta: ClusterDelta) -> None:
+        quotas = delta.after.client_quotas
+        if quotas is delta.before.client_quotas:
             return
         self.producer = self._limited(self.producer, quotas, PRODUCER_BYTE_RATE)
         self.consumer = self._limited(self.consumer, quotas, CONSUMER_BYTE_RATE)

@@ -96,6 +96,8 @@ class BrokerService(Service):
             self._registered = True
             await self.broker.open()
             self._opened = True  # not before: logs that are not ours must get no marker from us
+            log_dirs = [one.directory_id for one in self.broker.store.dirs if one.error is None]
+            await self.broker.metadata.register(log_dirs)
             await self.broker.groups.open()
         except BaseException:
             await self._stop_listening()

@@ -14,7 +14,15 @@ from zope.interface import Attribute, Interface
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
-    from kafkatx.types import BrokerNode, ClusterState, LogDirRecord, Placement, QuotaEntity, Topic
+    from kafkatx.types import (
+        BrokerNode,
+        ClusterDelta,
+        ClusterState,
+        LogDirRecord,
+        Placement,
+        QuotaEntity,
+        Topic,
+    )
 
 ConfigChange: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
 """Returns new configs for the current ones; may raise RequestError.
@@ -39,20 +47,35 @@ class IMetadataStore(Interface):
         "start with a lower one is refused."
     )
 
+    lease_remaining_s: Callable[[], float] | None = Attribute(
+        "Returns for how many seconds no other broker can lead this one's partitions; 0 or less: the broker "
+        "must write nothing. None if there are no other brokers. State.fenced says the same, a moment later."
+    )
+
     def start(node: BrokerNode) -> Deferred[None]:
-        """Load the state and register this broker.
+        """Load the state. In a cluster of several brokers this one is fenced until :meth:`register`.
 
         :return: fires with None; fails with StateLost if the state is missing or damaged although there is
-            data that belongs to it.
+            data that belongs to it; with SettingError if the store cannot be reached or used.
         """
 
-    def subscribe(listener: Callable[[ClusterState, ClusterState], None]) -> None:
-        """Call ``listener(old, new)`` in the reactor thread after each change of :attr:`state`."""
+    def register(directory_ids: Iterable[str]) -> Deferred[None]:
+        """Announce that this broker serves: its logs are open, and it can be given partitions to lead.
+
+        After a lost session the store registers the broker again by itself.
+
+        :param directory_ids: ``directory.id`` of each log dir in use. By them the past life of this broker,
+            which may still be registered, is told from another broker with the same id.
+        :return: fires with None; fails with SettingError, which names it, if another broker has this id.
+        """
+
+    def subscribe(listener: Callable[[ClusterDelta], None]) -> None:
+        """Call ``listener(delta)`` in the reactor thread after each change of :attr:`state`."""
 
     def create_topic(
         name: str, assignment: Sequence[Sequence[int]], configs: Mapping[str, str]
     ) -> Deferred[Topic]:
-        """Create a topic.
+        """Create a topic. In a cluster, a partition whose replicas are all away has no leader yet.
 
         :param assignment: for each partition the broker ids of its replicas, the leader first.
         :param configs: config values by name, already validated.

@@ -15,7 +15,7 @@ from kafkatx.broker.quotas import ByteRates, ClientQuotaManager
 from kafkatx.broker.rates import Window
 from kafkatx.config import BrokerConfig
 from kafkatx.interfaces import IMetadataStore
-from kafkatx.types import ClusterState, QuotaEntity
+from kafkatx.types import ClusterDelta, ClusterState, QuotaEntity
 
 WINDOW = Window(samples=11, sample_ms=1000)
 USER, ANY_USER = ("user", "ANONYMOUS"), ("user", None)
@@ -144,16 +144,16 @@ class FakeMetadataStore:
 
     def __init__(self) -> None:
         self.state = ClusterState("cluster", 0)
-        self.listener: Callable[[ClusterState, ClusterState], None] = lambda old, new: None
+        self.listener: Callable[[ClusterDelta], None] = lambda delta: None
 
-    def subscribe(self, listener: Callable[[ClusterState, ClusterState], None]) -> None:
+    def subscribe(self, listener: Callable[[ClusterDelta], None]) -> None:
         """Remember the listener."""
         self.listener = listener
 
     def show(self, found: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """Replace all quotas by these."""
         old, self.state = self.state, ClusterState("cluster", 0, client_quotas=MappingProxyType(dict(found)))
-        self.listener(old, self.state)
+        self.listener(ClusterDelta(old, self.state))
 
 
 class ClientQuotasTests(SynchronousTestCase):
@@ -206,7 +206,8 @@ class ClientQuotasTests(SynchronousTestCase):
         self.metadata.show({(CLIENT,): {"producer_byte_rate": 1000.0}})
         before = self.quotas.producer
         same = self.metadata.state
-        self.metadata.listener(same, ClusterState("cluster", 0, client_quotas=same.client_quotas))
+        after = ClusterState("cluster", 0, client_quotas=same.client_quotas)
+        self.metadata.listener(ClusterDelta(same, after))
         self.assertIs(self.quotas.producer, before)
 
     def test_what_is_not_enforced(self) -> None:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -31,6 +31,7 @@ from kafkatx.metadata.embedded.location import find_file, put_aside
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
     BrokerNode,
+    ClusterDelta,
     ClusterState,
     LogDirRecord,
     PartitionState,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-Listener = Callable[[ClusterState, ClusterState], None]
+Listener = Callable[[ClusterDelta], None]
 
 
 @attrs.frozen
@@ -79,6 +80,7 @@ class EmbeddedMetadataStore:
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
         self.state = ClusterState(cluster_id="", controller_id=-1)
+        self.lease_remaining_s = None
         self._memory = not durable
         self._log_dirs = config[log_table.LOG_DIRS]
         self._anew = config[b.KAFKATX_START_ANEW]
@@ -111,7 +113,7 @@ class EmbeddedMetadataStore:
             )
             names = {topic.topic_id: name for name, topic in loaded.topics.items()}
             self.recorded = loaded.recorded
-            self._show(alone, loaded.topics, names)
+            self._show(alone, loaded.topics, names, *loaded.topics)
 
         return self._run(lambda: self._open(node.id), show, alone=True)
 
@@ -139,8 +141,12 @@ class EmbeddedMetadataStore:
         self._database = database
         return loaded
 
+    def register(self, directory_ids: Iterable[str]) -> Deferred[None]:
+        """Do nothing: there are no other brokers to tell."""
+        return succeed(None)
+
     def subscribe(self, listener: Listener) -> None:
-        """Call ``listener(old, new)`` after each change, in the order of subscription."""
+        """Call ``listener(delta)`` after each change, in the order of subscription."""
         self._listeners.append(listener)
 
     def create_topic(
@@ -159,7 +165,7 @@ class EmbeddedMetadataStore:
             topics, names = self._topics.copy(), self._names.copy()
             topics[name] = topic
             names[topic.topic_id] = name
-            self._show(self.state, topics, names)
+            self._show(self.state, topics, names, name)
             return topic
 
         return self._run(lambda: self._opened().create_topic(topic), show)
@@ -210,7 +216,7 @@ class EmbeddedMetadataStore:
         def show(_: None) -> None:
             topics, names = self._topics.copy(), self._names.copy()
             del names[topics.pop(name).topic_id]
-            self._show(self.state, topics, names)
+            self._show(self.state, topics, names, name)
 
         return self._run(lambda: self._opened().delete_topic(name), show)
 
@@ -327,21 +333,24 @@ class EmbeddedMetadataStore:
         """Replace an existing topic in the state."""
         topics = self._topics.copy()
         topics[topic.name] = topic
-        self._show(self.state, topics, self._names)
+        self._show(self.state, topics, self._names, topic.name)
         return topic
 
-    def _show(self, state: ClusterState, topics: dict[str, Topic], names: dict[uuid.UUID, str]) -> None:
+    def _show(
+        self, state: ClusterState, topics: dict[str, Topic], names: dict[uuid.UUID, str], *changed: str
+    ) -> None:
         """Replace the state; the caller does not change the dicts any more."""
         self._topics, self._names = topics, names
         self._replace(
-            attrs.evolve(state, topics=MappingProxyType(topics), topic_names=MappingProxyType(names))
+            attrs.evolve(state, topics=MappingProxyType(topics), topic_names=MappingProxyType(names)), changed
         )
 
-    def _replace(self, state: ClusterState) -> None:
-        old, self.state = self.state, state
+    def _replace(self, state: ClusterState, changed: Iterable[str] = ()) -> None:
+        delta = ClusterDelta(self.state, state, frozenset(changed))
+        self.state = state
         for listener in tuple(self._listeners):
             try:
-                listener(old, state)
+                listener(delta)
             except Exception:
                 # the change is made: the other listeners and the caller must be told
                 self._log.failure("a listener of the cluster's state failed")

@@ -16,7 +16,7 @@ from kafkatx.interfaces import Worker
 from kafkatx.metadata.embedded.location import FILE_NAME
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore, kafka_id
 from kafkatx.testing.contracts.metadata_store import NODE, DurableMetadataStoreContract, MetadataStoreContract
-from kafkatx.types import BrokerNode, ClusterState
+from kafkatx.types import BrokerNode, ClusterDelta
 
 
 def at_once(name: str) -> Worker:
@@ -106,7 +106,7 @@ class EmbeddedTests(SynchronousTestCase):
         self.start(store)
         heard = []
         store.subscribe(fail)
-        store.subscribe(lambda old, new: heard.append(new))
+        store.subscribe(lambda delta: heard.append(delta.after))
         self.successResultOf(store.create_topic("clicks", [[3]], {}))
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         self.assertEqual(heard, [store.state])
@@ -134,7 +134,7 @@ class EmbeddedTests(SynchronousTestCase):
         queue.run()
         first = store.generation
         seen: list[list[str]] = []
-        store.subscribe(lambda old, new: seen.append(sorted(new.topics)))
+        store.subscribe(lambda delta: seen.append(sorted(delta.after.topics)))
         created = [store.create_topic(name, [[3]], {}) for name in ("a", "b", "b", "c")]
         deleted = store.delete_topic("b")
         stopped = store.stop()
@@ -186,7 +186,7 @@ class EmbeddedTests(SynchronousTestCase):
         self.assertEqual(created.topic_id, topic)
 
 
-def fail(old: ClusterState, new: ClusterState) -> None:
+def fail(delta: ClusterDelta) -> None:
     """Fail, as a listener with a bug does."""
     raise ZeroDivisionError
 

@@ -1,4 +1,4 @@
-"""The contract of coordinators notices bad ones."""
+"""The contract of metadata stores notices bad ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.testing.contracts.failures import failed_in
 
 class MetadataStoreContractTests(SynchronousTestCase):
     def failed(self) -> set[str]:
-        """Return the tests that fail for the embedded coordinator, patched as it is now."""
+        """Return the tests that fail for the embedded metadata store, patched as it is now."""
 
         class Case(MetadataStoreContract, SynchronousTestCase):
             def setUp(self) -> None:
@@ -22,23 +22,21 @@ class MetadataStoreContractTests(SynchronousTestCase):
                     None, {"log.dirs": self.mktemp(), "kafkatx.storage": "memory"}
                 )
 
-            def make_coordinator(self) -> EmbeddedMetadataStore:
+            def make_store(self) -> EmbeddedMetadataStore:
                 return EmbeddedMetadataStore(self.config, at_once)
 
         return failed_in(Case)
 
     def test_good(self) -> None:
-        """The embedded coordinator keeps it."""
+        """The embedded metadata store keeps it."""
         self.assertEqual(self.failed(), set())
 
     def test_same_ids_again(self) -> None:
-        """A coordinator that allocates producer ids twice is noticed."""
-        self.patch(
-            EmbeddedMetadataStore, "allocate_producer_ids", lambda coordinator, count: succeed(range(count))
-        )
+        """A metadata store that allocates producer ids twice is noticed."""
+        self.patch(EmbeddedMetadataStore, "allocate_producer_ids", lambda store, count: succeed(range(count)))
         self.assertIn("test_producer_ids", self.failed())
 
     def test_no_deletion(self) -> None:
-        """A coordinator that does not delete topics is noticed."""
-        self.patch(EmbeddedMetadataStore, "delete_topic", lambda coordinator, name: succeed(None))
+        """A metadata store that does not delete topics is noticed."""
+        self.patch(EmbeddedMetadataStore, "delete_topic", lambda store, name: succeed(None))
         self.assertLessEqual({"test_delete_topic", "test_delete_unknown"}, self.failed())

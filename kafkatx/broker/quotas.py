@@ -20,7 +20,7 @@ from twisted.logger import Logger
 
 from kafkatx.broker.rates import Rate, Window
 from kafkatx.config import BrokerConfig
-from kafkatx.config.table import quotas as q
+from kafkatx.config.table import limits as q
 from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import ClusterDelta, QuotaEntity
 

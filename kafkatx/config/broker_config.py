@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
+from kafkatx.config.cluster import ZOOKEEPER, choose_store
 from kafkatx.config.listeners import Listener, advertise, check_advertised, for_clients, parse_listeners
 from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
@@ -18,6 +19,8 @@ from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
 
 T = TypeVar("T")
+
+_TAKEN_AS_NOT_SET = ": taken as not set"
 
 Values: TypeAlias = dict[str, Any]
 """Parsed values by the names of settings; :meth:`BrokerConfig.__getitem__` knows their types."""
@@ -106,6 +109,9 @@ class BrokerConfig:
         kafka_only.check_safe(static)
         explicit = {**static, **brokers, **broker}
         values = {setting.name: _value(setting, explicit, warnings) for setting in b.SETTINGS.values()}
+        warnings += choose_store(values, _used_name(b.KAFKATX_METADATA_STORE, explicit) is not None)
+        if values[b.KAFKATX_METADATA_STORE.name] == ZOOKEEPER:  # a broker without an id generates one
+            warnings = [text for text in warnings if not text.endswith(_TAKEN_AS_NOT_SET)]
         listeners, ignored = _listeners(values)
         warnings += ignored
         advertised = _advertised(values, listeners)
@@ -212,7 +218,7 @@ def _value(setting: Setting[T], explicit: Mapping[str, str], warnings: list[str]
         if name not in explicit or name == chosen:
             continue
         if explicit[name].strip() in setting.legacy:
-            warnings.append(f"{name}={explicit[name]}: taken as not set")
+            warnings.append(f"{name}={explicit[name]}{_TAKEN_AS_NOT_SET}")
         elif setting is b.BROKER_ID and setting.parse(explicit[name], name) != setting.parse(
             explicit[chosen or name], chosen or name
         ):

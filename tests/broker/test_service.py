@@ -179,10 +179,10 @@ class StartTests(ServiceTestCase):
     def test_warnings(self) -> None:
         """Warnings about the settings are logged at the start."""
         with capturedLogs() as events:
-            self.start(self.make(zookeeper_connect="localhost:2181"))
+            self.start(self.make(num_io_threads="8"))
         warnings = [formatEvent(event) for event in events if event["log_level"] == LogLevel.warn]
         self.assertEqual(len(warnings), 1)
-        self.assertIn("zookeeper.connect", warnings[0])
+        self.assertIn("num.io.threads", warnings[0])
 
     def test_port_in_use(self) -> None:
         """A port that is in use is a SettingError that names the listener; ports bound before are closed."""

@@ -12,7 +12,7 @@ import kafkatx
 from kafkatx.config import BrokerConfig, Listener
 from kafkatx.config.broker_config import Reloaded
 from kafkatx.config.table import broker as b
-from kafkatx.config.table import cleanup, kafka_only, log, network
+from kafkatx.config.table import cleanup, kafka_only, log, network, zookeeper
 from kafkatx.config.table.row import format_value
 from kafkatx.errors import SettingError
 
@@ -87,23 +87,25 @@ class BrokerConfigTests(SynchronousTestCase):
         self.assertIs(config.used_name(b.NUM_PARTITIONS), None)
 
     def test_generated_id(self) -> None:
-        """broker.id=-1, Kafka's "choose one", is taken as not set, with a warning."""
+        """broker.id=-1, Kafka's "choose one", is taken as not set, with a warning except on ZooKeeper."""
         config = BrokerConfig.load(None, {"broker.id": "-1"})
         self.assertEqual((config[b.BROKER_ID], config.warnings), (0, ("broker.id=-1: taken as not set",)))
         self.assertEqual(BrokerConfig.load(None, {"broker.id": "-1", "node.id": "4"})[b.BROKER_ID], 4)
+        config = BrokerConfig.load(None, {"broker.id": "-1", "zookeeper.connect": "h"})
+        self.assertEqual((config.used_name(b.BROKER_ID), config.warnings), (None, ()))
 
     def test_foreign_names(self) -> None:
         """A name that only Apache Kafka has is warned of once, and its text can be had."""
-        config = BrokerConfig.load(None, {"zookeeper.connect": "h:1", "listener.name.x.y": "z"})
+        config = BrokerConfig.load(None, {"num.io.threads": "8", "listener.name.x.y": "z"})
         self.assertEqual(
             config.warnings,
             (
-                "zookeeper.connect: accepted and not used by kafkatx",
+                "num.io.threads: accepted and not used by kafkatx",
                 "listener.name.x.y: accepted and not used by kafkatx",
             ),
         )
-        self.assertEqual(config.get("zookeeper.connect"), "h:1")
-        self.assertIs(config.get("zookeeper.set.acl"), None)
+        self.assertEqual(config.get("num.io.threads"), "8")
+        self.assertIs(config.get("num.network.threads"), None)
         self.assertRaises(KeyError, config.get, "no.such.name")
 
     def test_foreign_names_are_not_ours(self) -> None:
@@ -240,7 +242,9 @@ class StockFilesTests(SynchronousTestCase):
         self.assertEqual(config.listeners(), (Listener("PLAINTEXT", "127.0.0.1", 9092),))
         self.assertEqual(config[log.LOG_DIRS], ("/tmp/kafka-logs",))
         self.assertEqual(config[network.SOCKET_RECEIVE_BUFFER_BYTES], 102_400)
-        self.assertIn("zookeeper.connect: accepted and not used by kafkatx", config.warnings)
+        self.assertEqual(config[zookeeper.ZOOKEEPER_CONNECT], "localhost:2181")
+        self.assertEqual(config[zookeeper.ZOOKEEPER_CONNECTION_TIMEOUT_MS], 18_000)
+        self.assertEqual(config[b.KAFKATX_METADATA_STORE], "zookeeper")
 
     def test_kraft(self) -> None:
         """Kafka 3.9 and 4.x with KRaft: the clients' listener stays, the controller's is left out."""
@@ -265,4 +269,5 @@ class StockFilesTests(SynchronousTestCase):
         self.assertEqual(config[log.LOG_FLUSH_INTERVAL_MESSAGES], 10_000)
         self.assertEqual(config[log.LOG_FLUSH_INTERVAL_MS], 1000)
         self.assertEqual(config[network.SOCKET_SEND_BUFFER_BYTES], 1 << 20)
-        self.assertIn("zk.connect: accepted and not used by kafkatx", config.warnings)
+        self.assertEqual(config[zookeeper.ZOOKEEPER_CONNECT], "localhost:2181")
+        self.assertEqual(config[zookeeper.ZOOKEEPER_CONNECTION_TIMEOUT_MS], 1_000_000)

@@ -25,7 +25,7 @@ CONFIG = BrokerConfig.load(
         "node.id": "4",
         "log.dirs": "/a, /b",
         "message.max.bytes": " 5 ",
-        "zookeeper.connect": "h:1",
+        "num.io.threads": "8",
     },
 )
 

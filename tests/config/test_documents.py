@@ -48,7 +48,7 @@ class DocumentsTests(SynchronousTestCase):
     def test_sample_shows_the_defaults(self) -> None:
         """With the # taken away, each line of the sample sets its default or sample value."""
         lines = sample().splitlines()
-        text = "\n".join(line.removeprefix("#") for line in lines if re.match(r"#?[a-z.]+=", line))
+        text = "\n".join(line.removeprefix("#") for line in lines if re.match(r"#?[A-Za-z.]+=", line))
         values = parse_properties(text, "sample")
         self.assertEqual(list(values), list(b.SETTINGS))
         there = {name: value for name, value in values.items() if value}

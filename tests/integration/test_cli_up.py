@@ -126,7 +126,7 @@ class ForegroundTests(UpCase):
 
     def test_log_level(self) -> None:
         """--log-level leaves out what is below it."""
-        process = self.start("--memory", "--log-level", "error", "--set", "zookeeper.connect=x")
+        process = self.start("--memory", "--log-level", "error", "--set", "num.io.threads=8")
         self.ready(process)
         self.assertEqual(self.end(process)[1], "")
 

@@ -8,7 +8,7 @@ their precedence.
 
 from __future__ import annotations
 
-from kafkatx.config.table import cleanup, groups, limits, log, network, quotas
+from kafkatx.config.table import cleanup, groups, limits, log, network, zookeeper
 from kafkatx.config.table.row import Section, by_name
 
 IDENTITY = Section("The broker", "Identity and plugins of this broker.")
@@ -16,8 +16,8 @@ IDENTITY = Section("The broker", "Identity and plugins of this broker.")
 BROKER_ID = IDENTITY.integer(
     "broker.id",
     0,
-    "Id of this broker in its cluster. The data in log.dirs belongs to it. -1, with which Kafka "
-    "generates an id, is taken as not set.",
+    "Id of this broker in its cluster. The data in log.dirs belongs to it. -1 is taken as not set: a "
+    "broker on ZooKeeper then generates its id (broker.id.generation.enable).",
     low=0,
     aliases=("node.id", "brokerid"),
     legacy=("-1",),
@@ -35,7 +35,8 @@ KAFKATX_METADATA_STORE = IDENTITY.string(
     "kafkatx.metadata.store",
     "embedded",
     "Plugin that stores the cluster's state: embedded (one broker, SQLite in one of log.dirs, "
-    "initially the first), or an installed one.",
+    "initially the first), zookeeper (the default where zookeeper.connect is set), local (the brokers of "
+    "one machine), or an installed one.",
 )
 KAFKATX_START_ANEW = IDENTITY.boolean(
     "kafkatx.start.anew",
@@ -95,7 +96,8 @@ SECTIONS = (
     *log.SECTIONS,
     *cleanup.SECTIONS,
     *groups.SECTIONS,
-    *quotas.SECTIONS,
+    *limits.QUOTA_SECTIONS,
+    *zookeeper.SECTIONS,
 )
 """The whole table."""
 

@@ -24,11 +24,11 @@ _NAMES = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
 allow.everyone.if.no.acl.found alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
 alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name auto.include.jmx.reporter
-auto.leader.rebalance.enable background.threads broker.heartbeat.interval.ms broker.id.generation.enable
-broker.session.timeout.ms broker.session.uuid client.quota.callback.class compression.gzip.level
-compression.lz4.level compression.zstd.level config.providers connection.failed.authentication.delay.ms
-connections.max.reauth.ms control.plane.listener.name controlled.shutdown.enable
-controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms controller.message.queue.size
+auto.leader.rebalance.enable background.threads broker.heartbeat.interval.ms broker.session.timeout.ms
+broker.session.uuid client.quota.callback.class compression.gzip.level compression.lz4.level
+compression.zstd.level config.providers connection.failed.authentication.delay.ms connections.max.reauth.ms
+control.plane.listener.name controlled.shutdown.enable controlled.shutdown.max.retries
+controlled.shutdown.retry.backoff.ms controller.message.queue.size
 controller.performance.always.log.threshold.ms controller.performance.sample.period.ms
 controller.quorum.append.linger.ms controller.quorum.auto.join.enable controller.quorum.bootstrap.servers
 controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
@@ -38,13 +38,12 @@ controller.quorum.voters controller.quota.window.num controller.quota.window.siz
 controller.socket.timeout.ms create.topic.policy.class.name delegation.token.expiry.check.interval.ms
 delegation.token.expiry.time.ms delegation.token.master.key delegation.token.max.lifetime.ms
 delegation.token.secret.key delete.records.purgatory.purge.interval.requests early.start.listeners
-eligible.leader.replicas.enable enable.zookeeper fetch.purgatory.purge.interval.requests
-follower.replication.throttled.rate
-group.consumer.regex.refresh.interval.ms
-group.coordinator.append.linger.ms group.coordinator.append.max.buffer.size
-group.coordinator.cached.buffer.max.bytes group.coordinator.new.enable group.coordinator.threads
-group.share.assignors group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms
-group.share.max.groups group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
+eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests follower.replication.throttled.rate
+group.consumer.regex.refresh.interval.ms group.coordinator.append.linger.ms
+group.coordinator.append.max.buffer.size group.coordinator.cached.buffer.max.bytes
+group.coordinator.new.enable group.coordinator.threads group.share.assignors
+group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms group.share.max.groups
+group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
 group.share.max.session.timeout.ms group.share.max.share.sessions group.share.max.size
 group.share.min.heartbeat.interval.ms group.share.min.record.lock.duration.ms
 group.share.min.session.timeout.ms group.share.partition.max.record.locks group.share.persister.class.name
@@ -89,7 +88,7 @@ replica.alter.log.dirs.io.max.bytes.per.second replica.fetch.backoff.ms replica.
 replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms
 replica.high.watermark.checkpoint.interval.ms replica.lag.max.messages replica.lag.time.max.ms
 replica.selector.class replica.socket.receive.buffer.bytes replica.socket.timeout.ms
-replication.quota.window.num replication.quota.window.size.seconds request.timeout.ms reserved.broker.max.id
+replication.quota.window.num replication.quota.window.size.seconds request.timeout.ms
 sasl.client.callback.handler.class sasl.enabled.mechanisms sasl.jaas.config sasl.kerberos.kinit.cmd
 sasl.kerberos.min.time.before.relogin sasl.kerberos.principal.to.local.rules sasl.kerberos.service.name
 sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class
@@ -121,15 +120,10 @@ transaction.max.timeout.ms transaction.partition.verification.enable
 transaction.remove.expired.transaction.cleanup.interval.ms transaction.state.log.load.buffer.size
 transaction.state.log.min.isr transaction.state.log.num.partitions transaction.state.log.replication.factor
 transaction.state.log.segment.bytes transaction.two.phase.commit.enable transactional.id.expiration.ms
-unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable zk.connect
-zk.connectiontimeout.ms zk.sessiontimeout.ms zk.synctime.ms zookeeper.clientCnxnSocket zookeeper.connect
-zookeeper.connection.timeout.ms zookeeper.max.in.flight.requests zookeeper.metadata.migration.enable
-zookeeper.metadata.migration.min.batch.size zookeeper.session.timeout.ms zookeeper.set.acl
-zookeeper.ssl.cipher.suites zookeeper.ssl.client.enable zookeeper.ssl.crl.enable
-zookeeper.ssl.enabled.protocols zookeeper.ssl.endpoint.identification.algorithm
-zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.keystore.type
-zookeeper.ssl.ocsp.enable zookeeper.ssl.protocol zookeeper.ssl.truststore.location
-zookeeper.ssl.truststore.password zookeeper.ssl.truststore.type zookeeper.sync.time.ms
+unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable
+zk.synctime.ms zookeeper.metadata.migration.enable zookeeper.metadata.migration.min.batch.size
+zookeeper.ssl.cipher.suites zookeeper.ssl.crl.enable zookeeper.ssl.enabled.protocols
+zookeeper.ssl.ocsp.enable zookeeper.ssl.protocol zookeeper.sync.time.ms
 """
 
 NAMES = frozenset(_NAMES.split())

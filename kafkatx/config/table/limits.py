@@ -1,4 +1,7 @@
-"""The part of the settings table about limits on the resources that a client's requests take."""
+"""The part of the settings table about the resources that one client's requests take: limits and quotas.
+
+The quotas themselves are not settings.
+"""
 
 from __future__ import annotations
 
@@ -49,5 +52,28 @@ LOG_LINES_PER_MINUTE = LIMITS.integer(
     low=1,
 )
 
+QUOTAS = Section(
+    "Quotas",
+    "Measurement of clients' byte rates; the quotas themselves are set with kafkatx configs, "
+    "kafka-configs or any admin client.",
+)
+
+QUOTA_WINDOW_NUM = QUOTAS.integer(
+    "quota.window.num",
+    11,
+    "Number of samples that a client's rate is computed from, including the current one.",
+    low=1,
+)
+QUOTA_WINDOW_SIZE_SECONDS = QUOTAS.integer(
+    "quota.window.size.seconds",
+    1,
+    "Length of each sample.",
+    low=1,
+    unit="seconds",
+)
+
 SECTIONS = (LIMITS,)
-"""The sections of this part."""
+"""The sections about limits."""
+
+QUOTA_SECTIONS = (QUOTAS,)
+"""The section about quotas, which is the last of the table."""

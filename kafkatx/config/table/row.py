@@ -198,6 +198,23 @@ class Section:
         read, allowed = _string_reader(())
         return self._add(Setting(name, ConfigType.STRING, None, doc, allowed, read, **more))
 
+    def optional_password(self, name: str, doc: str, **more: Unpack[Options]) -> Setting[str | None]:
+        """Add text without a default that no client and no log is shown; it is taken as it stands."""
+        return self._add(Setting(name, ConfigType.PASSWORD, None, doc, "text", str, **more))
+
+    def parsed(
+        self,
+        name: str,
+        kind: ConfigType,
+        default: T,
+        doc: str,
+        read: Callable[[str], T],
+        allowed: str,
+        **more: Unpack[Options],
+    ) -> Setting[T]:
+        """Add a setting with its own form, which *allowed* describes and *read* reads."""
+        return self._add(Setting(name, kind, default, doc, allowed, read, **more))
+
     def plugin(self, name: str, default: str, doc: str, **more: Unpack[Options]) -> Setting[str]:
         """Add the name of a plugin; in Python the value may also be the object itself."""
         read, _ = _string_reader(())

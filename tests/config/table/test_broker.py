@@ -24,7 +24,7 @@ class BrokerTableTests(SynchronousTestCase):
 
     def test_own_names(self) -> None:
         """Settings that Apache Kafka does not have begin with kafkatx, so that they never collide."""
-        for name in ("storage", "coordinator", "start.anew", "retention", "records.validation"):
+        for name in ("storage", "metadata.store", "start.anew", "retention", "records.validation"):
             self.assertIn(f"kafkatx.{name}", broker.SETTINGS)
 
     def test_texts(self) -> None:

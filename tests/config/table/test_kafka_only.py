@@ -12,9 +12,9 @@ from kafkatx.errors import SettingError
 class KafkaOnlyTests(SynchronousTestCase):
     def test_names(self) -> None:
         """Whole names and names with a known prefix are Kafka's."""
-        for name in ("zookeeper.connect", "process.roles", "listener.name.x.ssl.key", "confluent.any"):
+        for name in ("zookeeper.sync.time.ms", "process.roles", "listener.name.x.ssl.key", "confluent.any"):
             self.assertTrue(is_kafka_only(name), name)
-        for name in ("zookeeper.connects", "listener.name", "num.partitions"):
+        for name in ("zookeeper.connect", "listener.name", "num.partitions"):
             self.assertFalse(is_kafka_only(name), name)
 
     def test_none_is_ours(self) -> None:

@@ -1,0 +1,96 @@
+"""The choice of the metadata store, and checks of the settings that it needs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from kafkatx.config.table import broker as b
+from kafkatx.config.table import zookeeper as z
+from kafkatx.config.table.row import Setting
+from kafkatx.errors import SettingError
+
+ZOOKEEPER = "zookeeper"
+LOCAL = "local"
+
+_STORES = (
+    (z.ZOOKEEPER_SSL_KEYSTORE_LOCATION, z.ZOOKEEPER_SSL_KEYSTORE_TYPE),
+    (z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION, z.ZOOKEEPER_SSL_TRUSTSTORE_TYPE),
+)
+_ENDINGS = {".jks": "JKS", ".p12": "PKCS12", ".pfx": "PKCS12"}
+
+
+def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
+    """Put the metadata store into the values of settings unless it is set, and check what it needs.
+
+    :param values: values by the names of settings.
+    :param is_set: True if ``kafkatx.metadata.store`` is set.
+    :return: warnings.
+    :raises SettingError: settings are missing or contradict each other.
+    """
+    connect = values[z.ZOOKEEPER_CONNECT.name] if values[z.ENABLE_ZOOKEEPER.name] else None
+    if not is_set and connect is not None:
+        values[b.KAFKATX_METADATA_STORE.name] = ZOOKEEPER
+    store = values[b.KAFKATX_METADATA_STORE.name]
+    if store == ZOOKEEPER:
+        if connect is None:
+            raise SettingError(
+                f"{b.KAFKATX_METADATA_STORE.name}={store}: zookeeper.connect is not set; set it to "
+                f"{z.ZOOKEEPER_CONNECT.allowed}"
+            )
+        _check_authentication(values)
+        _check_tls(values)
+    elif store == LOCAL and not values[z.KAFKATX_LOCAL_SOCKET.name]:
+        raise SettingError(
+            f"{b.KAFKATX_METADATA_STORE.name}={store}: {z.KAFKATX_LOCAL_SOCKET.name} is not set; start the "
+            "brokers of one machine with kafkatx up --brokers, which sets it"
+        )
+    elif connect is not None:
+        return [f"zookeeper.connect={connect}: not used, since {b.KAFKATX_METADATA_STORE.name}={store}"]
+    return []
+
+
+def _check_authentication(values: Mapping[str, Any]) -> None:
+    name, password, jaas = (
+        values[setting.name]
+        for setting in (
+            z.KAFKATX_ZOOKEEPER_USERNAME,
+            z.KAFKATX_ZOOKEEPER_PASSWORD,
+            z.KAFKATX_ZOOKEEPER_JAAS_FILE,
+        )
+    )
+    if (name is None) != (password is None):
+        given, missing = (z.KAFKATX_ZOOKEEPER_USERNAME, z.KAFKATX_ZOOKEEPER_PASSWORD)
+        if name is None:
+            given, missing = missing, given
+        raise SettingError(f"{given.name}: {missing.name} is not set; set both, or none of them")
+    certificate = (
+        values[z.ZOOKEEPER_SSL_CLIENT_ENABLE.name] and values[z.ZOOKEEPER_SSL_KEYSTORE_LOCATION.name]
+    )
+    if values[z.ZOOKEEPER_SET_ACL.name] and not (name or jaas or certificate):
+        raise SettingError(
+            f"{z.ZOOKEEPER_SET_ACL.name}=true: the broker does not authenticate to ZooKeeper; set "
+            f"{z.KAFKATX_ZOOKEEPER_USERNAME.name}, {z.KAFKATX_ZOOKEEPER_JAAS_FILE.name} or, with "
+            f"{z.ZOOKEEPER_SSL_CLIENT_ENABLE.name}, {z.ZOOKEEPER_SSL_KEYSTORE_LOCATION.name}"
+        )
+
+
+def _check_tls(values: Mapping[str, Any]) -> None:
+    if values[z.ZOOKEEPER_SSL_CLIENT_ENABLE.name]:
+        for location, kind in _STORES:
+            _check_pem(values, location, kind)
+
+
+def _check_pem(values: Mapping[str, Any], location: Setting[str | None], kind: Setting[str | None]) -> None:
+    """Reject the formats of Java; without a type the file's ending tells, as in ZooKeeper's own client."""
+    path, named = values[location.name] or "", values[kind.name]
+    ending = _ENDINGS.get(path[-4:].lower())
+    if (named or ending or "PEM").upper() == "PEM":
+        return
+    setting = f"{kind.name}={named}" if named else f"{location.name}={path}"
+    store = path or "STORE"
+    raise SettingError(
+        f"{setting}: kafkatx reads PEM files only; convert it: keytool -importkeystore -srckeystore {store} "
+        "-destkeystore store.p12 -deststoretype PKCS12, then openssl pkcs12 -in store.p12 -nodes -out "
+        f"store.pem, and set {location.name}=store.pem"
+    )

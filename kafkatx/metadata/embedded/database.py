@@ -1,22 +1,16 @@
 """The embedded metadata store's database: topics, partitions and configs in one SQLite file.
 
 Every function here blocks; all of a database's calls are made in one worker. Each change is one transaction,
-synced before it returns (``journal_mode=TRUNCATE``, ``synchronous=FULL``): after a ``kill -9`` or a power
-cut, a change that has returned is there, and no change is there in part. Between changes the journal is
-empty: the file alone is the whole state, and a copy of it is complete. :mod:`kafkatx.metadata.embedded.seal`
-detects a damaged file, and one that is older than the data beside it.
-
-While it is open, the file is locked (``locking_mode=EXCLUSIVE``): a second broker fails to open it.
+synced before it returns: see :mod:`kafkatx.metadata.sqlite.database`, which also locks the file and notices
+damage. The seal's generation tells a file that is older than the data beside it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -24,21 +18,12 @@ import attrs
 
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
-from kafkatx.metadata.embedded.location import make_file, sync_directory
 from kafkatx.metadata.embedded.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
-from kafkatx.metadata.embedded.schema import MIGRATIONS
-from kafkatx.metadata.embedded.seal import Damaged, Seal
+from kafkatx.metadata.embedded.schema import SCHEMA
+from kafkatx.metadata.sqlite.database import IN_MEMORY, SealedDatabase
 from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic
 
-T = TypeVar("T")
 V = TypeVar("V", str, float)
-
-IN_MEMORY = ":memory:"
-"""The path of a database that is not on the disk."""
-
-
-class DatabaseDamaged(SettingError):
-    """The content of the file is not what was written to it."""
 
 
 @attrs.frozen
@@ -53,7 +38,7 @@ class Loaded:
     recorded: LogDirRecord
 
 
-class ClusterDatabase:
+class ClusterDatabase(SealedDatabase):
     """An open database.
 
     :param path: the file, created with its directory if it is missing; or :data:`IN_MEMORY`.
@@ -64,117 +49,7 @@ class ClusterDatabase:
     """
 
     def __init__(self, path: str, lock_wait_s: float = 1.0) -> None:
-        self._path = path
-        directory = os.path.dirname(path)
-        try:
-            new = path != IN_MEMORY and make_file(path)
-            # check_same_thread: a worker may use one thread after another, never two at once
-            self._db = sqlite3.connect(path, lock_wait_s, isolation_level=None, check_same_thread=False)
-        except (OSError, sqlite3.Error) as error:
-            raise SettingError(
-                f"log.dirs={directory}: cannot keep the cluster's state there: {error}"
-            ) from None
-        self._seal = Seal(self._db)
-        try:
-            self._prepare()
-            if new:
-                sync_directory(directory)
-        except Damaged as error:
-            self._db.close()
-            raise self._damaged(error) from None
-        except (OSError, sqlite3.Error) as error:
-            self._db.close()
-            if "locked" in str(error):
-                raise SettingError(
-                    f"log.dirs={directory}: in use by another broker; stop it or choose another directory"
-                ) from None
-            if not isinstance(error, (OSError, sqlite3.OperationalError)):
-                raise self._damaged(error) from None
-            raise SettingError(f"log.dirs={directory}: {path} cannot be used: {error}") from None
-        except SettingError:
-            self._db.close()
-            raise
-
-    def _damaged(self, error: Exception) -> DatabaseDamaged:
-        return DatabaseDamaged(
-            f"log.dirs={os.path.dirname(self._path)}: the cluster's state, {self._path}, is damaged ({error})"
-        )
-
-    @property
-    def generation(self) -> int:
-        """A number that rises with each committed change; any thread may read it."""
-        return self._seal.on_disk
-
-    def _prepare(self) -> None:
-        db = self._db
-        # before the first access, so that the lock is taken with it
-        db.execute("PRAGMA locking_mode=EXCLUSIVE")
-        db.execute("PRAGMA journal_mode=TRUNCATE")
-        db.execute("PRAGMA synchronous=FULL")
-        db.execute("PRAGMA foreign_keys=ON")
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version > len(MIGRATIONS):
-            raise SettingError(
-                f"log.dirs={os.path.dirname(self._path)}: {self._path} was written by a newer kafkatx "
-                f"(version {version}, this one knows {len(MIGRATIONS)}); use that one"
-            )
-        self._seal.check(version)
-        # takes the lock of a file that needs no migration; a migration is whole, and sealed, or not done
-        db.execute("BEGIN IMMEDIATE")
-        for script in MIGRATIONS[version:]:
-            for statement in script:
-                db.execute(statement)
-        if version < len(MIGRATIONS):
-            db.execute(f"PRAGMA user_version={len(MIGRATIONS):d}")
-            self._seal.migrated()
-        self._seal.watch()
-        self._seal.write()
-        db.execute("COMMIT")
-        self._seal.committed()
-
-    def together(self, changes: Sequence[Callable[[], T]]) -> list[tuple[T | None, Exception | None]]:
-        """Make several changes in one transaction, synced once; return what each returned or raised.
-
-        :param changes: call methods of this database; one that raises is undone alone.
-        :raises RequestError: KAFKA_STORAGE_ERROR: none of the changes is made.
-        """
-        outcomes: list[tuple[T | None, Exception | None]] = []
-        with self._transaction():
-            for change in changes:
-                try:
-                    outcomes.append((change(), None))
-                except Exception as error:
-                    if not self._db.in_transaction:
-                        raise
-                    outcomes.append((None, error))
-        return outcomes
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Make the changes of a block, and sync them, or none of them; :meth:`together` syncs later.
-
-        :raises RequestError: KAFKA_STORAGE_ERROR: the disk is full or fails.
-        """
-        db, before = self._db, self._seal.mark()
-        nested = db.in_transaction
-        try:
-            db.execute("SAVEPOINT one" if nested else "BEGIN IMMEDIATE")
-            yield db
-            if not nested:
-                self._seal.write()
-            db.execute("RELEASE one" if nested else "COMMIT")
-            if not nested:
-                self._seal.committed()
-        except BaseException as error:
-            if db.in_transaction and nested:
-                db.execute("ROLLBACK TO one")
-                db.execute("RELEASE one")
-            elif db.in_transaction:
-                db.execute("ROLLBACK")
-            self._seal.return_to(before)
-            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
-                raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self._path}: {error}") from error
-            raise
+        super().__init__(path, SCHEMA, f"log.dirs={os.path.dirname(path)}", lock_wait_s)
 
     def register(self, broker_id: int, new_cluster_id: str) -> Loaded:
         """Read everything; register this broker in a new database.
@@ -388,7 +263,3 @@ class ClusterDatabase:
                 " WHERE CAST(value AS INTEGER) < CAST(?1 AS INTEGER)",
                 (str(producer_id + 1),),
             )
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()

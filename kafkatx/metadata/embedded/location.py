@@ -12,12 +12,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from kafkatx.errors import StateLost
+from kafkatx.metadata.sqlite.files import SIDE_FILES
 from kafkatx.names import META_PROPERTIES, PARTITION_DIRECTORY
 
 FILE_NAME = "kafkatx-cluster.sqlite3"
-
-SIDE_FILES = ("-wal", "-shm", "-journal")
-"""The files that SQLite keeps beside a database, by the ends of their names."""
 
 
 def find_file(log_dirs: Sequence[str], anew: bool) -> str:
@@ -77,26 +75,3 @@ def _data(log_dir: str) -> Iterator[str]:
     with contextlib.suppress(OSError), open(os.path.join(log_dir, META_PROPERTIES), "rb") as file:
         if any(line.startswith(b"cluster.id=") for line in file):
             yield f"{file.name} names a cluster"
-
-
-def make_file(path: str) -> bool:
-    """Create the file, readable by its owner only, unless it exists; return True if it is empty.
-
-    Directories that were created for it are synced; the file's own name is not.
-    """
-    directory = os.path.dirname(path)
-    if not os.path.isdir(directory):
-        os.makedirs(directory, 0o700, exist_ok=True)
-        sync_directory(os.path.dirname(os.path.abspath(directory)))
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    return os.path.getsize(path) == 0
-
-
-def sync_directory(path: str) -> None:
-    """Make the names in a directory durable: a file's own fsync does not."""
-    fd = os.open(path or ".", os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

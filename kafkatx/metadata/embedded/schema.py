@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kafkatx.metadata.sqlite.schema import SEAL_TABLE, Schema
+
 MIGRATIONS = (
     (
         """CREATE TABLE meta (
@@ -65,10 +67,7 @@ MIGRATIONS = (
         "ALTER TABLE partitions ADD COLUMN directory_id TEXT",
         # earlier versions made every directory at once, and did not write down where
         "UPDATE partitions SET directory_id = ''",
-        """CREATE TABLE seal (
-            generation INTEGER NOT NULL,
-            checksum BLOB NOT NULL
-        )""",
+        SEAL_TABLE,
     ),
     (),  # the seal covers group_configs, too
 )
@@ -76,3 +75,18 @@ MIGRATIONS = (
 
 Scripts that were ever released are never changed, only followed by others.
 """
+
+SCHEMA = Schema(
+    MIGRATIONS,
+    {
+        "meta": 5,
+        "topics": 5,
+        "partitions": 5,
+        "configs": 5,
+        "broker_configs": 5,
+        "client_quotas": 5,
+        "log_dirs": 5,
+        "deleted_topics": 5,
+        "group_configs": 6,
+    },
+)

@@ -119,7 +119,8 @@ class EmbeddedMetadataStore:
 
     def _open(self, broker_id: int) -> Loaded:
         # SQLite is imported here, in the worker: it takes milliseconds of the start
-        from kafkatx.metadata.embedded.database import IN_MEMORY, ClusterDatabase, DatabaseDamaged
+        from kafkatx.metadata.embedded.database import ClusterDatabase
+        from kafkatx.metadata.sqlite.database import IN_MEMORY, DatabaseDamaged
 
         if self._database is not None:
             raise RuntimeError("the metadata store is started already")

@@ -15,8 +15,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import kafkatx
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.metadata.embedded.database import IN_MEMORY, ClusterDatabase
+from kafkatx.metadata.embedded.database import ClusterDatabase
 from kafkatx.metadata.embedded.schema import MIGRATIONS
+from kafkatx.metadata.sqlite.database import IN_MEMORY
 from kafkatx.types import PartitionState, Topic
 
 PARTITIONS = 7

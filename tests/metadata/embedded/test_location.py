@@ -7,7 +7,8 @@ import os
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import StateLost
-from kafkatx.metadata.embedded.location import FILE_NAME, find_file, make_file, put_aside
+from kafkatx.metadata.embedded.location import FILE_NAME, find_file, put_aside
+from kafkatx.metadata.sqlite.files import make_file
 from kafkatx.names import META_PROPERTIES
 
 

@@ -8,7 +8,6 @@ from attrs import define
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from kafkatx.interfaces.nodes import (
-    Change,
     Delete,
     NodeStat,
     NoNode,
@@ -17,9 +16,8 @@ from kafkatx.interfaces.nodes import (
     SessionExpired,
 )
 from kafkatx.interfaces.tree import Watch
-from kafkatx.metadata.tree.memory.nodes import Node, Transaction
-
-_Watches = dict[str, list[tuple[int, Watch]]]
+from kafkatx.metadata.tree.nodes import Node, Transaction
+from kafkatx.metadata.tree.watches import Watches
 
 
 @define
@@ -44,8 +42,7 @@ class MemoryServer:
         self._nodes = {"/": Node(b"", 0, 0)}
         self._sessions: dict[int, _Session] = {}
         self._last_session = 0
-        self._data_watches: _Watches = {}
-        self._child_watches: _Watches = {}
+        self._watches: Watches[int] = Watches()
 
     def open_session(self, timeout_s: float, ended: Callable[[], None]) -> int:
         """Start a session.
@@ -95,28 +92,24 @@ class MemoryServer:
 
     def drop_watches(self, session_id: int) -> None:
         """Remove the watches of a session whose connection ended."""
-        for watches in (self._data_watches, self._child_watches):
-            for path in list(watches):
-                watches[path] = [each for each in watches[path] if each[0] != session_id]
-                if not watches[path]:
-                    del watches[path]
+        self._watches.drop(session_id)
 
     def read(self, session_id: int, path: str, watch: Watch | None) -> tuple[bytes, NodeStat]:
         """Return data and stat of a node."""
         node = self._node(session_id, path)
-        _add(self._data_watches, path, session_id, watch)
+        self._watches.on_data(path, session_id, watch)
         return node.data, node.stat
 
     def children(self, session_id: int, path: str, watch: Watch | None) -> Sequence[str]:
         """Return the names of a node's children."""
         node = self._node(session_id, path)
-        _add(self._child_watches, path, session_id, watch)
+        self._watches.on_children(path, session_id, watch)
         return sorted(node.children)
 
     def exists(self, session_id: int, path: str, watch: Watch | None) -> NodeStat | None:
         """Return the stat of a node, if there is one."""
         self._require(session_id)
-        _add(self._data_watches, path, session_id, watch)
+        self._watches.on_data(path, session_id, watch)
         node = self._nodes.get(path)
         return None if node is None else node.stat
 
@@ -144,18 +137,5 @@ class MemoryServer:
         transaction = Transaction(self._nodes, self.zxid + 1, session_id)
         outcomes = transaction.make(operations)
         self.zxid += 1
-        for path, change in transaction.changes:
-            if change is not Change.CHILDREN:
-                self._fire(self._data_watches, path, change)
-            if change in (Change.CHILDREN, Change.DELETED):
-                self._fire(self._child_watches, path, change)
+        self._watches.report(transaction.changes)
         return outcomes
-
-    def _fire(self, watches: _Watches, path: str, change: Change) -> None:
-        for _, watch in watches.pop(path, ()):
-            watch(change)
-
-
-def _add(watches: _Watches, path: str, session_id: int, watch: Watch | None) -> None:
-    if watch is not None:
-        watches.setdefault(path, []).append((session_id, watch))

@@ -9,8 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from kafkatx.interfaces.nodes import Change, Operation, Outcome, TreeError
 from kafkatx.metadata.tree.client import TreeClient
-from kafkatx.metadata.tree.memory.nodes import Transaction
 from kafkatx.metadata.tree.memory.server import MemoryServer
+from kafkatx.metadata.tree.nodes import Transaction
 from tests.metadata.tree.memory.test_tree import MemoryTreeContract
 from tests.testing.contracts.failures import failed_in
 

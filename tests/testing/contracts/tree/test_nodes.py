@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafkatx.interfaces.nodes import Create, Outcome
 from kafkatx.metadata.tree.client import TreeClient
-from kafkatx.metadata.tree.memory.nodes import Transaction
 from kafkatx.metadata.tree.memory.server import MemoryServer
+from kafkatx.metadata.tree.nodes import Transaction
 from tests.testing.contracts.tree.bad_trees import (
     BadTreeCase,
     fire_again,

@@ -18,7 +18,7 @@ from kafkatx.interfaces.nodes import (
     SetData,
     parent_path,
 )
-from kafkatx.metadata.tree.memory.nodes import Node, Transaction
+from kafkatx.metadata.tree.nodes import Node, Transaction
 
 
 def random_operation(source: random.Random) -> Operation:

@@ -1,4 +1,4 @@
-"""The seal of the metadata database: a checksum of all rows, and a number that rises with each change.
+"""The seal of a database: a checksum of all rows, and a number that rises with each change.
 
 SQLite notices damage to the structure of its file only, and drops a write-ahead log or journal with a wrong
 checksum without an error. So each transaction writes, into the table ``seal``, the sum of a hash of every
@@ -14,24 +14,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable
 
-SEALED = (
-    "meta",
-    "topics",
-    "partitions",
-    "configs",
-    "broker_configs",
-    "client_quotas",
-    "log_dirs",
-    "deleted_topics",
-    "group_configs",
-)
-"""The tables that the seal covers."""
-
-SEALED_SINCE = 5
-"""The first version of the schema with a seal."""
-
-SEALED_LATER = {"group_configs": 6}
-"""Tables that the seal of an earlier version did not cover, with the version since which it does."""
+from kafkatx.metadata.sqlite.schema import Schema
 
 _MODULUS = 1 << 128
 
@@ -46,11 +29,13 @@ class Damaged(Exception):
 class Seal:
     """The running sum of one connection's database.
 
+    :param schema: names the tables that the seal covers.
     :ivar generation: the generation of the last change, or of the current one.
     """
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, schema: Schema) -> None:
         self._db = db
+        self._tables = schema.sealed
         self.generation = 0
         self._sum = 0
         self._sealed = (0, -1)  # generation and sum on the disk
@@ -80,9 +65,10 @@ class Seal:
         problems = [problem for (problem,) in self._db.execute("PRAGMA integrity_check(1)")]
         if problems != ["ok"]:
             raise Damaged(" ".join(problems[0].split()))
-        if version < SEALED_SINCE:
+        covered = [table for table, since in self._tables.items() if since <= version]
+        if not covered:
             return
-        self._sum = self._sum_of(table for table in SEALED if SEALED_LATER.get(table, 0) <= version)
+        self._sum = self._sum_of(covered)
         rows = self._db.execute("SELECT generation, checksum FROM seal").fetchall()
         if len(rows) != 1:
             raise Damaged("its seal is missing")
@@ -93,9 +79,9 @@ class Seal:
 
     def watch(self) -> None:
         """Follow every change of a row from now on."""
-        self._sum = self._sum_of(SEALED)
+        self._sum = self._sum_of(self._tables)
         self._db.create_function("kafkatx_account", -1, self._account)
-        for table in SEALED:
+        for table in self._tables:
             columns = [row[1] for row in self._db.execute(f"PRAGMA table_info({table})")]
             new = f"SELECT kafkatx_account(1, '{table}', {_joined('NEW', columns)});"
             old = f"SELECT kafkatx_account(-1, '{table}', {_joined('OLD', columns)});"

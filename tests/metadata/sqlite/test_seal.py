@@ -13,9 +13,10 @@ from typing import NoReturn
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode, RequestError, SettingError
-from kafkatx.metadata.embedded.database import ClusterDatabase, DatabaseDamaged
-from kafkatx.metadata.embedded.schema import MIGRATIONS
-from kafkatx.metadata.embedded.seal import SEALED, Seal
+from kafkatx.metadata.embedded.database import ClusterDatabase
+from kafkatx.metadata.embedded.schema import MIGRATIONS, SCHEMA
+from kafkatx.metadata.sqlite.database import DatabaseDamaged
+from kafkatx.metadata.sqlite.seal import Seal
 from kafkatx.types import Placement, Topic
 from tests.metadata.embedded.test_database import topic
 
@@ -110,7 +111,7 @@ class SealTests(SynchronousTestCase):
 
     def test_lost_row(self) -> None:
         """Missing rows are detected in any table, though SQLite accepts the file."""
-        for table in SEALED:
+        for table in SCHEMA.sealed:
             self.reopened().close()
             kept = self.path + ".kept"
             shutil.copy(self.path, kept)
@@ -204,9 +205,9 @@ class SealTests(SynchronousTestCase):
         self.database.close()
         with sqlite3.connect(self.path) as old:
             old.execute("PRAGMA user_version=5")
-            seal = Seal(old)
+            seal = Seal(old, SCHEMA)
             seal.generation = 8
-            seal._sum = seal._sum_of(table for table in SEALED if table != "group_configs")
+            seal._sum = seal._sum_of(table for table in SCHEMA.sealed if table != "group_configs")
             old.execute("UPDATE seal SET generation = 8, checksum = ?", (seal._checksum(),))
         old.close()
 

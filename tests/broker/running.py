@@ -14,7 +14,7 @@ from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
-from kafkatx.interfaces import Worker
+from kafkatx.interfaces import IMetadataStore, Worker
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
@@ -81,6 +81,7 @@ class BrokerTestCase(SynchronousTestCase):
     """A test case with a running broker; ``self.ask(key, version, request)`` returns its response."""
 
     settings: ClassVar[Mapping[str, str]] = {}
+    node = NODE
 
     def setUp(self) -> None:
         """Start a broker."""
@@ -97,19 +98,24 @@ class BrokerTestCase(SynchronousTestCase):
     def make_broker(self, workers: Any = at_once, **settings: str) -> Broker:
         """Return a started broker with a metadata store and a log store in memory."""
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
-        metadata = EmbeddedMetadataStore(config, at_once if workers is at_once else workers, durable=False)
+        metadata = self.make_metadata(config, workers)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
         broker = Broker(config, metadata, store, self.clock, workers, lambda: self.now_ms)
         broker.offered = {line.api.key: line.api.versions for line in SERVED}
-        starting = metadata.start(NODE)
+        starting = metadata.start(self.node)
         if isinstance(workers, Held):
             workers.work()
         self.successResultOf(starting)
         self.addCleanup(metadata.stop)
         self.successResultOf(Deferred.fromCoroutine(broker.topics.open()))
+        self.successResultOf(metadata.register([]))
         self.successResultOf(Deferred.fromCoroutine(broker.groups.open()))
         self.addCleanup(broker.groups.stop)
         return broker
+
+    def make_metadata(self, config: BrokerConfig, workers: Any) -> IMetadataStore:
+        """Return the metadata store of a new broker, which is not started."""
+        return EmbeddedMetadataStore(config, workers, durable=False)
 
     def make_topic(self, name: str = "t", partitions: int = 1, **configs: str) -> list[Partition]:
         """Create a topic; return its partitions. ``_`` in config names stands for ``.``."""

@@ -140,9 +140,9 @@ def _listed(names: Collection[str]) -> str:
 
 
 def check_broker_name(broker: Broker, name: str) -> None:
-    """Check that a resource is this broker, or all brokers.
+    """Check that a resource is this broker, or all brokers: each broker knows its own settings only.
 
-    :raises RequestError: INVALID_REQUEST: it is another.
+    :raises RequestError: INVALID_REQUEST: it is another; clients send the request to that broker.
     """
     if name not in (ALL_BROKERS, str(broker.node_id)):
         raise RequestError(

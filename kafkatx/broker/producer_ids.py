@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from twisted.internet.defer import DeferredLock
+
 from kafkatx.interfaces import IMetadataStore
 
 BLOCK = 1000
@@ -19,10 +21,20 @@ class ProducerIds:
     def __init__(self, metadata: IMetadataStore) -> None:
         self._metadata = metadata
         self._left: Iterator[int] = iter(())
+        self._reserving = DeferredLock()  # callers that come while a block is reserved share it
 
     async def next(self) -> int:
-        """Return a new producer id."""
+        """Return a new producer id.
+
+        :raises RequestError: no block can be reserved now.
+        """
         while True:
             for producer_id in self._left:
                 return producer_id
-            self._left = iter(await self._metadata.allocate_producer_ids(BLOCK))
+            await self._reserving.acquire()
+            try:
+                for producer_id in self._left:
+                    return producer_id
+                self._left = iter(await self._metadata.allocate_producer_ids(BLOCK))
+            finally:
+                self._reserving.release()

@@ -1,7 +1,8 @@
 """AlterPartitionReassignments (key 45), version 0: move partitions between brokers (KIP-455).
 
-There is one broker, which has all partitions: an assignment to it is accepted, any other is refused, and
-there is never a reassignment in progress that could be cancelled.
+Partitions do not move between brokers yet, because they are not copied. An assignment to the replicas that a
+partition has is accepted, any other is refused, and there is never a reassignment in progress that could be
+cancelled. Any broker answers so.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
     state = find_state(broker.metadata.state, topic, asked.partition_index)
     if asked.replicas is None:
         raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
-    check_replicas(broker.metadata.state, asked.replicas)
     if tuple(asked.replicas) != state.replicas:
+        check_replicas(broker.metadata.state, asked.replicas)
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"partitions are not moved between brokers: it stays at {list(state.replicas)}",
+            "kafkatx does not copy partitions yet, and cannot move them between brokers:"
+            f" {topic}-{asked.partition_index} stays at {list(state.replicas)}",
         )
 
 

@@ -1,7 +1,9 @@
 """CreatePartitions (key 37), versions 0-3: more partitions for topics (KIP-195).
 
-The new partitions can be written to when the reply comes. Deviations from Apache Kafka: ``timeout_ms`` is
-ignored; ``__consumer_offsets`` cannot grow, because a group's partition depends on their number.
+The new partitions can be written to when the reply comes, or some seconds later. Deviations from Apache
+Kafka: any broker serves it, not the controller alone; ``timeout_ms`` is ignored; a new partition has one
+replica, also in a topic that has more; ``__consumer_offsets`` cannot grow, because a group's partition
+depends on their number.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.replica.assignments import check_replicas
+from kafkatx.broker.replica.assignments import check_copies, check_count, check_replicas, plan_partitions
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
@@ -78,25 +80,21 @@ async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: boo
 def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> list[tuple[int, ...]]:
     """Return the replicas of each new partition, as requested or as planned by the broker.
 
-    :raises RequestError: INVALID_REPLICA_ASSIGNMENT, or as ``Topics.plan``.
+    :raises RequestError: INVALID_REPLICA_ASSIGNMENT, or as :func:`plan_partitions`.
     """
-    count = len(topic.partitions)
-    replication_factor = len(topic.partitions[0].replicas)
-    planned = broker.topics.plan(asked.count - count, replication_factor, count)
+    state = broker.metadata.state
+    added = asked.count - len(topic.partitions)
     if asked.assignments is None:
-        return planned
-    if len(asked.assignments) != len(planned):
+        return plan_partitions(state, topic, added)
+    check_count(added)
+    if len(asked.assignments) != added:
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"{len(planned)} partition(s) are to be added, but {len(asked.assignments)} assignment(s) given",
+            f"{added} partition(s) are to be added, but {len(asked.assignments)} assignment(s) given",
         )
     for given in asked.assignments:
-        check_replicas(broker.metadata.state, given.broker_ids)
-        if len(given.broker_ids) != replication_factor:
-            raise RequestError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                f"{given.broker_ids}: the other partitions have {replication_factor} replica(s)",
-            )
+        check_replicas(state, given.broker_ids)
+        check_copies(len(given.broker_ids))
     return [tuple(given.broker_ids) for given in asked.assignments]
 
 

@@ -3,7 +3,9 @@
 -1 partitions or replicas mean the broker's defaults in every version: KIP-464 names version 4, but Apache
 Kafka's broker does not check it, and clients send -1 in older versions.
 
-Deviation from Apache Kafka: ``timeout_ms`` is ignored; the reply comes when the topic can be written to.
+Deviations from Apache Kafka: any broker serves it, not the controller alone; ``timeout_ms`` is ignored, and
+the reply comes when the topic can be written to, or some seconds after its creation; there is one replica
+of each partition.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.replica.assignments import BY_DEFAULT, check_copies, check_count, check_replicas
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.slices import STEP
 from kafkatx.config import describe_topic, validate_topic_configs
@@ -28,8 +31,6 @@ from kafkatx.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 from kafkatx.wire.schema import NULL_UUID
-
-BY_DEFAULT = -1
 
 
 def answer(
@@ -102,17 +103,14 @@ def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
             ErrorCode.INVALID_REQUEST, "partitions and replication factor must be -1 with an assignment"
         )
     by_number = {a.partition_index: tuple(a.broker_ids) for a in asked.assignments}
-    known = broker.metadata.state.brokers
     if sorted(by_number) != list(range(len(asked.assignments))):
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions must be numbered from 0 without gap"
         )
-    for number, replicas in by_number.items():
-        if not replicas or len(set(replicas)) < len(replicas) or not known.keys() >= set(replicas):
-            raise RequestError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                f"partition {number}: {list(replicas)} must be different brokers out of {sorted(known)}",
-            )
+    check_count(len(by_number))
+    for replicas in by_number.values():
+        check_replicas(broker.metadata.state, replicas)
+        check_copies(len(replicas))
     return [by_number[number] for number in sorted(by_number)]
 
 

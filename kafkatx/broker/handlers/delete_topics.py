@@ -1,7 +1,7 @@
 """DeleteTopics (key 20), versions 0-6: by name, from version 6 on also by topic id.
 
-Deviation from Apache Kafka: internal topics are refused with INVALID_TOPIC_EXCEPTION. Kafka leaves that to
-its command-line tool, so other clients can delete them.
+Deviations from Apache Kafka: any broker serves it, not the controller alone. Internal topics are refused with
+INVALID_TOPIC_EXCEPTION; Kafka leaves that to its command-line tool, so other clients can delete them.
 """
 
 from __future__ import annotations

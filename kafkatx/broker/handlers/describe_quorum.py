@@ -1,8 +1,8 @@
 """DescribeQuorum (key 55), versions 0-2: the quorum of the cluster's metadata.
 
 Apache Kafka's brokers elect a leader of ``__cluster_metadata`` among their controllers. Here that is the
-controller, as the one voter; the other brokers are observers. There is no log of metadata: offsets, epochs
-and lags are 0.
+controller, as the one voter; the other brokers are observers. While there is no controller there is no voter.
+There is no log of metadata: offsets, epochs and lags are 0.
 
 Deviation from Apache Kafka: a request for more than one partition is INVALID_REQUEST as a whole; there, each
 of them is an error.
@@ -14,7 +14,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.types import ClusterState
+from kafkatx.types import NO_LEADER, ClusterState
 from kafkatx.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -52,7 +52,7 @@ def _describe(state: ClusterState, now_ms: int) -> DescribeQuorumResponse:
     leader = state.controller_id
     quorum = PartitionData(
         leader_id=leader,
-        current_voters=[replica(leader)],
+        current_voters=[replica(leader)] if leader != NO_LEADER else [],
         observers=[replica(node_id) for node_id in state.brokers if node_id != leader],
     )
     nodes = [

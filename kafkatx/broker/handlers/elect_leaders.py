@@ -2,8 +2,9 @@
 
 *   0 knows preferred elections only; 1 adds unclean ones; 2 is flexible.
 
-One broker has every partition: it leads those whose log can be used, and there is no candidate for those
-whose log dir is offline. A request for all partitions (null) lists the latter.
+There are no copies yet: a partition is led by the one broker that has it, or by none while that broker or
+its log dir is away. No election changes that, so any broker answers. A request for all partitions (null)
+lists those that their preferred replica does not lead.
 """
 
 from __future__ import annotations
@@ -59,9 +60,11 @@ def _result(broker: Broker, topic: str, number: int, kind: int) -> PartitionResu
             number, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
         )
     if kind == UNCLEAN:
-        return PartitionResult(number, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "no replica can lead")
+        return PartitionResult(number, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "no replica is live")
     return PartitionResult(
-        number, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "the preferred replica cannot lead"
+        number,
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        f"the preferred replica {state.replicas[0]} is not live, or has no copy",
     )
 
 

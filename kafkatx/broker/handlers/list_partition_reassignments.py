@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46), version 0: none, because there is one broker (KIP-455)."""
+"""ListPartitionReassignments (key 46), version 0: none, because partitions do not move yet (KIP-455)."""
 
 from __future__ import annotations
 

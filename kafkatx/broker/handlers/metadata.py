@@ -2,6 +2,9 @@
 
 Version 0 takes an empty list for all topics, later ones null. Before version 4 a topic that is not
 there is always created, if the broker may (``auto.create.topics.enable``).
+
+Any broker answers for the whole cluster, by the cluster's state as it knows it. A partition whose leader is
+not live, or that has no state yet, is LEADER_NOT_AVAILABLE with leader -1.
 """
 
 from __future__ import annotations
@@ -65,9 +68,9 @@ def _may_create(broker: Broker, request: MetadataRequest, context: RequestContex
 
 
 def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
-    # by the served topics, not by the cluster's state: a topic may be in creation
+    known = broker.metadata.state.topics
     names = [topic.name for topic in wanted if topic.name is not None]
-    return [name for name in names if name not in broker.topics.partitions]
+    return [name for name in names if name not in known or broker.topics.is_creating(name)]
 
 
 async def _create_and_describe(
@@ -81,8 +84,9 @@ async def _create_and_describe(
         try:
             await broker.topics.ensure(name)
         except RequestError as error:
-            if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                errors[name] = error.code
+            # another broker may have created it a moment ago: the client will ask again
+            exists = error.code == ErrorCode.TOPIC_ALREADY_EXISTS
+            errors[name] = ErrorCode.LEADER_NOT_AVAILABLE if exists else error.code
     described = _describe(broker, wanted, errors, version)
     return await described if isinstance(described, Deferred) else described
 
@@ -120,7 +124,7 @@ def _topic(
     if topic is None:
         name = asked.name or ""
         return MetadataResponseTopic(errors.get(name) or missing_code(name), name)
-    offline = [partition.offline for partition in broker.topics.partitions.get(topic.name, ())]
+    offline = offline_here(broker, topic.name)
     described = describe_partitions(state, topic, broker.node_id, offline)
     return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, described)
 
@@ -132,6 +136,11 @@ def missing_code(name: str) -> ErrorCode:
     except RequestError as error:
         return error.code
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def offline_here(broker: Broker, topic: str) -> list[bool]:
+    """Return for each partition of a topic True if this broker has it, in a log dir that failed."""
+    return [one is not None and one.offline for one in broker.topics.partitions.get(topic, ())]
 
 
 def describe_partitions(

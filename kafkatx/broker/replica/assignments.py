@@ -1,11 +1,96 @@
-"""Replica assignments: checks of those that clients ask for, and look-ups of those that there are. Pure."""
+"""Replica assignments: those of new partitions, checks of those that clients ask for, look-ups. Pure.
+
+New partitions are spread over the live brokers as Apache Kafka does
+(:mod:`kafkatx.metadata.controller.assignment`). Any broker does this for the clients that ask it; the
+handlers of CreateTopics and CreatePartitions use it, and :mod:`kafkatx.broker.replica.topics`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from random import randrange
 
+from kafkatx.config import BrokerConfig
+from kafkatx.config.table import broker as broker_table
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.types import ClusterState, PartitionState
+from kafkatx.metadata.controller.assignment import assign_new_partitions, assign_replicas
+from kafkatx.types import ClusterState, PartitionState, Topic
+
+MOST_PARTITIONS = 10_000
+"""Partitions that one request may create, as in Apache Kafka: each costs files and memory."""
+
+MOST_REPLICAS = 1
+"""Replicas of a new partition: kafkatx does not copy partitions yet."""
+
+BY_DEFAULT = -1
+
+
+def plan_topic(
+    config: BrokerConfig,
+    state: ClusterState,
+    partitions: int,
+    replication_factor: int,
+    draw: Callable[[int], int] = randrange,
+) -> list[tuple[int, ...]]:
+    """Return the replicas of each partition of a new topic, the preferred leader first.
+
+    :param partitions: ``BY_DEFAULT``: as ``num.partitions`` says.
+    :param replication_factor: ``BY_DEFAULT``: as ``default.replication.factor`` says, as far as there are
+        copies.
+    :param draw: returns a random number below its argument.
+    :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR, or as
+        :func:`assign_replicas`.
+    """
+    if partitions == BY_DEFAULT:
+        partitions = config[broker_table.NUM_PARTITIONS]
+    if replication_factor == BY_DEFAULT:
+        replication_factor = min(MOST_REPLICAS, config[broker_table.DEFAULT_REPLICATION_FACTOR])
+    check_count(partitions)
+    check_copies(replication_factor)
+    live = _racks(state)
+    start, shift = (draw(len(live)), draw(len(live))) if len(live) > 1 else (0, 0)
+    return assign_replicas(live, partitions, replication_factor, start, shift)
+
+
+def plan_partitions(state: ClusterState, topic: Topic, added: int) -> list[tuple[int, ...]]:
+    """Return the replicas of each of *added* new partitions of a topic.
+
+    A topic of Apache Kafka's may have more replicas than kafkatx makes; its new partitions do not.
+
+    :raises RequestError: POLICY_VIOLATION, or as :func:`assign_replicas`.
+    """
+    check_count(added)
+    existing = [partition.replicas[:MOST_REPLICAS] for partition in topic.partitions]
+    return assign_new_partitions(_racks(state), existing, added)
+
+
+def _racks(state: ClusterState) -> Mapping[int, str | None]:
+    return {node.id: node.rack for node in state.brokers.values()}
+
+
+def check_count(partitions: int) -> None:
+    """Check how many partitions one request creates.
+
+    :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION.
+    """
+    if partitions < 1:
+        raise RequestError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions: at least 1 is needed")
+    if partitions > MOST_PARTITIONS:
+        raise RequestError(
+            ErrorCode.POLICY_VIOLATION, f"{partitions} partitions: at most {MOST_PARTITIONS} at a time"
+        )
+
+
+def check_copies(replication_factor: int) -> None:
+    """Check how many replicas a new partition is to have.
+
+    :raises RequestError: INVALID_REPLICATION_FACTOR.
+    """
+    if replication_factor > MOST_REPLICAS:
+        raise RequestError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"replication factor {replication_factor}: kafkatx does not copy partitions yet: use 1",
+        )
 
 
 def check_replicas(state: ClusterState, replicas: Sequence[int]) -> None:

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from kafkatx.broker.changes import Changes
+from kafkatx.broker.replica.assignments import MOST_REPLICAS, plan_topic
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.offline_log import OfflineLog
 from kafkatx.broker.replica.partition import Partition
@@ -28,9 +29,6 @@ from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
 GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[IPartitionLog]]
-
-MOST_PARTITIONS = 10_000
-"""Partitions that one request may create, as in Apache Kafka: each costs files and memory."""
 
 
 class Topics:
@@ -126,32 +124,12 @@ class Topics:
         partitions = self.partitions.get(topic)
         return partitions[partition] if partitions and 0 <= partition < len(partitions) else None
 
-    def plan(self, partitions: int, replication_factor: int, first: int = 0) -> list[tuple[int, ...]]:
-        """Assign replicas to brokers; -1 means the broker's default.
+    def plan(self, partitions: int, replication_factor: int) -> list[tuple[int, ...]]:
+        """Assign the replicas of a new topic to brokers; -1 means the broker's default.
 
-        :param first: the number of the first of these partitions.
-        :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR.
+        :raises RequestError: as :func:`plan_topic`.
         """
-        if partitions == -1:
-            partitions = self._config.get("num.partitions")
-        if replication_factor == -1:
-            replication_factor = self._config.get("default.replication.factor")
-        if partitions < 1:
-            raise RequestError(ErrorCode.INVALID_PARTITIONS, f"{partitions} partitions: at least 1 is needed")
-        if partitions > MOST_PARTITIONS:
-            raise RequestError(
-                ErrorCode.POLICY_VIOLATION, f"{partitions} partitions: at most {MOST_PARTITIONS} at a time"
-            )
-        brokers = sorted(self._metadata.state.brokers)
-        if not 1 <= replication_factor <= len(brokers):
-            raise RequestError(
-                ErrorCode.INVALID_REPLICATION_FACTOR,
-                f"replication factor {replication_factor}: there are {len(brokers)} brokers",
-            )
-        return [
-            tuple(brokers[(number + replica) % len(brokers)] for replica in range(replication_factor))
-            for number in range(first, first + partitions)
-        ]
+        return plan_topic(self._config, self._metadata.state, partitions, replication_factor)
 
     def check_new(self, name: str) -> None:
         """Check that a topic of this name can be created.
@@ -215,13 +193,17 @@ class Topics:
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
         config = self._config
-        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], len(self._metadata.state.brokers))
+        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], MOST_REPLICAS)
         configs = {
             "cleanup.policy": "compact",
             "compression.type": "producer",
             "segment.bytes": str(config[g.OFFSETS_TOPIC_SEGMENT_BYTES]),
         }
         return self.plan(config[g.OFFSETS_TOPIC_NUM_PARTITIONS], replicas), configs
+
+    def is_creating(self, name: str) -> bool:
+        """Return True while this broker creates a topic."""
+        return name in self._creating
 
     def _created(self, name: str) -> Deferred[None]:
         """Wait until the creation of *name* in progress has succeeded or failed."""

@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.replica.topics import MOST_PARTITIONS
+from kafkatx.broker.replica.assignments import MOST_PARTITIONS
 from kafkatx.config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from kafkatx.config.cluster import ZOOKEEPER, choose_store
+from kafkatx.config.cluster import ZOOKEEPER, choose_store, warn_of_copies
 from kafkatx.config.listeners import Listener, advertise, check_advertised, for_clients, parse_listeners
 from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
@@ -113,7 +113,7 @@ class BrokerConfig:
         if values[b.KAFKATX_METADATA_STORE.name] == ZOOKEEPER:  # a broker without an id generates one
             warnings = [text for text in warnings if not text.endswith(_TAKEN_AS_NOT_SET)]
         listeners, ignored = _listeners(values)
-        warnings += ignored
+        warnings += ignored + warn_of_copies(values)
         advertised = _advertised(values, listeners)
         layers = (broker, brokers, MappingProxyType(static))
         return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)

@@ -50,6 +50,14 @@ def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
     return []
 
 
+def warn_of_copies(values: Mapping[str, Any]) -> list[str]:
+    """Return a warning if the settings ask for copies of partitions, which there are none of yet."""
+    setting = b.DEFAULT_REPLICATION_FACTOR
+    if values[setting.name] > 1:
+        return [f"{setting.name}={values[setting.name]}: counts as 1, kafkatx does not copy partitions yet"]
+    return []
+
+
 def _check_authentication(values: Mapping[str, Any]) -> None:
     name, password, jaas = (
         values[setting.name]

@@ -102,3 +102,14 @@ class ChooseStoreTests(SynchronousTestCase):
         self.assertEqual(entries["kafkatx.metadata.store"].value, "zookeeper")
         password = entries["kafkatx.zookeeper.password"]
         self.assertEqual((password.value, password.sensitive, password.synonyms[0].value), (None, True, None))
+
+
+class CopiesTests(SynchronousTestCase):
+    def test_default(self) -> None:
+        """A default replication factor above 1 is one warning, which says that it counts as 1."""
+        for value, warnings in (
+            ("3", ("default.replication.factor=3: counts as 1, kafkatx does not copy partitions yet",)),
+            ("1", ()),
+        ):
+            config = BrokerConfig.load(None, {"default.replication.factor": value})
+            self.assertEqual(config.warnings, warnings)

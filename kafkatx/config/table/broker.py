@@ -61,8 +61,8 @@ NUM_PARTITIONS = TOPICS.integer(
 DEFAULT_REPLICATION_FACTOR = TOPICS.integer(
     "default.replication.factor",
     1,
-    "Replicas of a topic that is created without a replication factor. The cluster has one broker: "
-    "with more than 1 no topic can be created.",
+    "Replicas of a topic that is created without a replication factor. More than 1 counts as 1: "
+    "kafkatx does not copy partitions yet.",
     low=1,
 )
 AUTO_CREATE_TOPICS_ENABLE = TOPICS.boolean(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,13 +15,16 @@ from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbea
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.schema import Message
 from tests.attack.case import FULL, AttackCase
-from tests.integration.raw import RawClient, request_frame
+from tests.integration.raw import TIMEOUT_S, RawClient, request_frame
 
-JOIN, HEARTBEAT = 11, 68
+JOIN, LIST, HEARTBEAT = 11, 16, 68
 WITHOUT_ID, WITH_ID = 3, 9
 SESSION_MS = 30_000
+FITTING = 133
+"""How many members of 1,000,000 bytes, each in a group of its own, ``kafkatx.groups.max.bytes`` allows."""
 
 
 def join(group: str, size: int, member_id: str = "") -> JoinGroupRequest:
@@ -71,12 +75,21 @@ class HoardTests(AttackCase):
         count, refused = 400 if FULL else 20, 0
         with self.beside():
             for number in range(count):
+                if number == 140:
+                    self.wait_for_groups(FITTING)
                 client = self.connect()
                 client.send(request_frame(JOIN, WITHOUT_ID, join(f"g{number}", 1_000_000)))
                 if number >= 140:
                     refused += receive(client, JOIN, WITHOUT_ID).error_code
         if FULL:
             self.assertEqual(refused, ErrorCode.GROUP_MAX_SIZE_REACHED * (count - 140))
+
+    def wait_for_groups(self, count: int) -> None:
+        """Wait until the broker has so many groups: it serves connections in no particular order."""
+        client, found, end_s = self.connect(), 0, time.monotonic() + TIMEOUT_S
+        while found < count:
+            self.assertLess(time.monotonic(), end_s, f"{found} groups")
+            found = len(client.ask(LIST, 4, ListGroupsRequest([])).groups)
 
     def test_ids_never_used(self) -> None:
         """Ids are asked for, and never used."""

@@ -28,6 +28,9 @@ from kafkatx.interfaces import ConfigChange, ILogStore, IMetadataStore, IPartiti
 from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
+RoleListener = Callable[[Partition, bool], None]
+"""Takes a partition, and True if this broker leads it now."""
+
 GetLog = Callable[[TopicPartition, uuid.UUID, LogConfig], Awaitable[IPartitionLog]]
 
 
@@ -39,6 +42,9 @@ class Topics:
     :ivar partitions: the partitions of each topic by number, for produce and fetch.
     :ivar placements: the record of which log dir has which partition.
     :ivar on_deleted: called with the name of a deleted topic.
+    :ivar role_listeners: called with a partition and True when this broker begins to lead it, or leads it in
+        another leader epoch: its log is open, or offline. With False when this broker leads it no more, or
+        its topic is deleted.
     """
 
     _log = Logger()
@@ -53,6 +59,7 @@ class Topics:
         self.placements = Placements(config, metadata, store)
         self.partitions: dict[str, list[Partition]] = {}
         self.on_deleted: Callable[[str], None] | None = None
+        self.role_listeners: list[RoleListener] = []
         self._creating: dict[str, list[Deferred[None]]] = {}
         self._changes = Changes()
         self._growing = DeferredLock()  # no topic is deleted while partitions are added to one
@@ -94,6 +101,12 @@ class Topics:
         latest = self._metadata.state.topics.get(topic.name, topic)
         if latest.configs is not topic.configs or self._config is not brokers:
             self._configure(latest)  # they were changed while the logs were created
+        self._tell_roles(partitions, True)
+
+    def _tell_roles(self, partitions: Iterable[Partition], leading: bool) -> None:
+        for partition in partitions:
+            for listener in self.role_listeners:
+                listener(partition, leading)
 
     def _still_there(self, partitions: list[Partition]) -> list[Partition]:
         """Take new partitions offline whose log dirs have failed meanwhile; return them all."""
@@ -230,6 +243,7 @@ class Topics:
         for partition in partitions:
             partition.stop_timer()
             partition.wake()
+        self._tell_roles(partitions, False)
         if self.on_deleted is not None:
             self.on_deleted(name)
         await self._delete_logs(partition.topic_partition for partition in partitions)
@@ -289,6 +303,7 @@ class Topics:
         self.partitions[topic.name] += self._still_there(added)
         self.placements.changed()
         self._configure(topic)
+        self._tell_roles(added, True)
 
     # --- configs
 

@@ -11,6 +11,7 @@ from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.assignments import MOST_PARTITIONS
+from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values
@@ -51,6 +52,22 @@ class TopicsTests(TopicsTestCase):
         )
         states = {(p.leader, p.leader_epoch, p.replicas, p.isr, p.high_watermark) for p in partitions}
         self.assertEqual(states, {(0, 0, (0,), (0,), 0)})
+
+    def test_roles(self) -> None:
+        """Listeners learn which partitions this broker begins to lead, and which it leads no more."""
+        told: list[tuple[str, bool]] = []
+
+        def listen(partition: Partition, leading: bool) -> None:
+            found = self.broker.topics.find(*partition.topic_partition)
+            self.assertIs(found, partition if leading else None)
+            told.append((str(partition.topic_partition), leading))
+
+        self.broker.topics.role_listeners.append(listen)
+        self.successResultOf(self.create("t", 1))
+        adding = self.broker.topics.add_partitions("t", 1, [(0,)])
+        self.successResultOf(Deferred.fromCoroutine(adding))
+        self.successResultOf(self.delete())
+        self.assertEqual(told, [("t-0", True), ("t-1", True), ("t-0", False), ("t-1", False)])
 
     def test_find(self) -> None:
         """Missing topics, missing partitions and negative numbers are not found."""

@@ -145,7 +145,9 @@ class OperationError(TreeError):
     def __str__(self) -> str:
         name = type(self).__name__
         return (
-            f"{name}: {self.path}" if self.operation is None else f"{name}: [{self.index}] {self.operation}"
+            f"{name}: {self.path}"
+            if self.operation is None  # else without its data, which may be large or secret
+            else f"{name}: [{self.index}] {type(self.operation).__name__} {self.path}"
         )
 
 
@@ -183,6 +185,10 @@ class Refused(OperationError):
 
     def __str__(self) -> str:
         return f"{super().__str__()} ({self.reason})"
+
+
+class NotAuthenticated(TreeError):
+    """The server does not accept this client: its user name or password is wrong, for example."""
 
 
 class ConnectionLost(TreeError):

@@ -42,7 +42,8 @@ class ITree(Interface):
         """Start a session. It connects again by itself after a lost connection, until it is LOST; then call
         this again.
 
-        :return: fires with the session's id; fails with ConnectionLost if no server is reached in time.
+        :return: fires with the session's id; fails with ConnectionLost if no server is reached in time, and
+            with NotAuthenticated if one does not accept this client.
         :raises RuntimeError: there is a session, or one is being started.
         """
 
@@ -90,8 +91,9 @@ class ITree(Interface):
         Each operation sees the changes of those before it.
 
         :return: fires with the outcome of each. Fails with the OperationError of the first operation that
-            cannot be made (NoNode, NodeExists, BadVersion, NotEmpty, EphemeralParent, Refused), or as
-            :meth:`read`; after ConnectionLost and SessionExpired the outcome is unknown.
+            cannot be made (NoNode, NodeExists, BadVersion, NotEmpty, EphemeralParent, Refused), at once with
+            Refused if they are larger than a server takes (1,000,000 bytes), or as :meth:`read`.
+            After ConnectionLost and SessionExpired the outcome is unknown.
         :raises ValueError: there are no operations.
         """
 

@@ -45,5 +45,5 @@ class ErrorTests(SynchronousTestCase):
         """An error names its operation and that operation's place; that of a read names the path."""
         self.assertEqual(str(NoNode("/a")), "NoNode: /a")
         error = BadVersion("/a", Check("/a", 3), 2)
-        self.assertEqual(str(error), "BadVersion: [2] Check(path='/a', version=3)")
+        self.assertEqual(str(error), "BadVersion: [2] Check /a")
         self.assertEqual(str(Refused("/a", reason="NoAuthError")), "Refused: /a (NoAuthError)")

@@ -17,11 +17,14 @@ from kafkatx.interfaces.nodes import (
     Change,
     Check,
     ConnectionLost,
+    Create,
     NodeStat,
     Operation,
     Outcome,
+    Refused,
     SessionExpired,
     SessionState,
+    SetData,
     TreeError,
     check_path,
 )
@@ -29,6 +32,13 @@ from kafkatx.interfaces.tree import ITree, SessionListener, Watch
 from kafkatx.metadata.tree.lease import Lease
 
 T = TypeVar("T")
+
+
+MAX_MULTI_BYTES = 1_000_000
+"""Largest multi; others are refused. ZooKeeper closes the connection of a client that sends more than its
+jute.maxbuffer, by default 1,048,575 bytes, and the client would not learn that it must not try again."""
+OPERATION_BYTES = 128
+"""Bytes that an operation takes beside its path and data, or more: header, access control list, chroot."""
 
 
 class Session(Protocol):
@@ -155,6 +165,10 @@ class TreeClient:
         """Make all of some operations, or none."""
         if not operations:
             raise ValueError("a multi needs an operation")
+        size = sum(map(_size_bytes, operations))
+        if size > MAX_MULTI_BYTES:
+            reason = f"a multi of {size} bytes, above the limit of {MAX_MULTI_BYTES}"
+            return fail(Refused(operations[0].path, operations[0], 0, reason=reason))
         lease, sent_s = self._lease, self._boottime_s()
 
         def renew(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
@@ -269,3 +283,8 @@ class TreeClient:
                 listener(state)
             except Exception:
                 self._log.failure("A listener of session events failed.")
+
+
+def _size_bytes(operation: Operation) -> int:
+    data = operation.data if isinstance(operation, Create | SetData) else b""
+    return OPERATION_BYTES + len(operation.path.encode()) + len(data)

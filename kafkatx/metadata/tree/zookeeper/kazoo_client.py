@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import socket
+import ssl
 from collections.abc import Callable
 from typing import Protocol
 
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
-from kazoo.protocol.states import Callback, WatchedEvent
+from kazoo.protocol.states import Callback, WatchedEvent, ZnodeStat
 
 from kafkatx.metadata.tree.zookeeper.settings import ZooKeeperSettings
 
@@ -49,6 +52,7 @@ class Client(Protocol):
     """A client of ZooKeeper: its calls ``*_async`` do not block, the others do."""
 
     connected: bool
+    client_state: str
     client_id: tuple[int, bytes] | None
 
     def add_listener(self, listener: Callable[[str], None]) -> None:
@@ -66,8 +70,11 @@ class Client(Protocol):
     def exists(self, path: str) -> object:
         """Return the stat of a node, or None."""
 
-    def ensure_path(self, path: str) -> object:
+    def ensure_path(self, path: str, acl: object = None) -> object:
         """Create a node and its parents if they are missing."""
+
+    def set(self, path: str, value: bytes) -> ZnodeStat:
+        """Replace the data of a node; return its stat."""
 
     def exists_async(self, path: str, watch: Watcher | None) -> Result:
         """Return a stat or None."""
@@ -91,7 +98,16 @@ class InlineHandler(SequentialThreadingHandler):  # type: ignore[misc]
     kazoo's own has one thread for results and one for watch events, so that a watch may come after the reply
     that shows its change. Callbacks must not block: ours only hand over to the reactor. A handler that is not
     ``running`` makes kazoo call the callbacks of results at once.
+
+    :param tls: the context of connections; None: no TLS.
+    :param servers: number of servers. Each gets a part of the session's time-out to answer, so that one that
+        does not leaves time for the others.
     """
+
+    def __init__(self, tls: ssl.SSLContext | None = None, servers: int = 1) -> None:
+        super().__init__()
+        self._tls = tls
+        self._servers = servers
 
     def start(self) -> None:
         """Start no threads."""
@@ -103,18 +119,47 @@ class InlineHandler(SequentialThreadingHandler):  # type: ignore[misc]
         """Call a watch."""
         callback.func(*callback.args)
 
+    def create_connection(
+        self, address: tuple[str, int], hostname: str, timeout: float, **options: object
+    ) -> socket.socket:
+        """Connect to a server.
 
-def make_client(settings: ZooKeeperSettings, connect: str, negotiated: Callable[[float], None]) -> Client:
+        :raises OSError: it cannot be reached, or the certificates do not fit; the message names it.
+        """
+        try:
+            connection = socket.create_connection(address, timeout / self._servers)
+            try:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self._tls is None:
+                    return connection
+                return self._tls.wrap_socket(connection, server_hostname=hostname)
+            except BaseException:
+                connection.close()
+                raise
+        except OSError as error:
+            raise OSError(error.errno, f"{hostname}:{address[1]}: {error.strerror or error}") from error
+
+
+def make_client(
+    settings: ZooKeeperSettings, connect: str, negotiated: Callable[[float], None], log: logging.Logger
+) -> Client:
     """Return a client that is not started.
 
     :param connect: servers and chroot.
     :param negotiated: called in the connection thread with the session's time-out in seconds as the server
         has it, after each connection and before its first request.
+    :param log: kazoo's log.
     """
+    sasl = None
+    if settings.credentials is not None:
+        name, password = settings.credentials
+        sasl = {"mechanism": "DIGEST-MD5", "username": name, "password": password}
     client = KazooClient(
         connect,
         timeout=settings.session_timeout_s,
-        handler=InlineHandler(),
+        handler=InlineHandler(settings.tls, settings.hosts.count(",") + 1),
+        sasl_options=sasl,
+        logger=log,
         connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 2.0},
     )
     connection = client._connection

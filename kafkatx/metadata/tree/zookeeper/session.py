@@ -18,22 +18,20 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.interfaces.nodes import (
-    Check,
-    ConnectionLost,
-    Create,
     NodeStat,
     Operation,
     Outcome,
     SessionExpired,
-    SetData,
     TreeError,
 )
 from kafkatx.interfaces.tree import Watch
 from kafkatx.interfaces.workers import Worker
 from kafkatx.metadata.tree.client import SessionEvents
 from kafkatx.metadata.tree.zookeeper.answers import CHANGES, node_stat, outcomes, tree_error
-from kafkatx.metadata.tree.zookeeper.kazoo_client import Client, Result, Transaction, Watcher, make_client
+from kafkatx.metadata.tree.zookeeper.kazoo_client import Client, Result, Watcher
+from kafkatx.metadata.tree.zookeeper.requests import acl, add
 from kafkatx.metadata.tree.zookeeper.settings import ZooKeeperSettings
+from kafkatx.metadata.tree.zookeeper.start import ClientStart, connected_client
 
 T = TypeVar("T")
 
@@ -68,12 +66,12 @@ class KazooSession:
         self._started = False
         self._state: str | None = None
         self._timeout_s = settings.session_timeout_s
-        self._wake = threading.Event()
         self._under_way = 0
         self._waiting: deque[Callable[[], None]] = deque()
-        self.client: Client = make_client(settings, settings.connect, self._negotiated)
+        self._start = ClientStart(settings, settings.connect, self._negotiated)
+        self.client: Client = self._start.client
         self.client.add_listener(self._changed)
-        worker(self._start).addCallbacks(self._begin, self._fail)
+        worker(self._connect).addCallbacks(self._begin, self._fail)
 
     def read(self, path: str, watch: Watch | None) -> Deferred[tuple[bytes, NodeStat]]:
         """Read a node."""
@@ -107,7 +105,7 @@ class KazooSession:
         def commit() -> Result:
             transaction = self.client.transaction()
             for operation in operations:
-                _add(transaction, operation)
+                add(transaction, operation, self._settings.set_acl)
             return transaction.commit_async()
 
         def convert(value: object) -> tuple[Outcome, ...]:
@@ -123,7 +121,7 @@ class KazooSession:
         """End the session, in the worker. The Deferred fires also if the server could not be told."""
         with self._lock:
             self._over = self._closed = True
-        self._wake.set()
+        self._start.stop()
         self._waiting.clear()
 
         def logged(failure: Failure) -> None:
@@ -131,33 +129,12 @@ class KazooSession:
 
         return self._worker(self._stop).addErrback(logged)
 
-    def _start(self) -> None:
+    def _connect(self) -> None:
         """Connect and make the chroot. In the worker."""
-        if self._closed:
-            raise SessionExpired("the session was closed")
-        self.client.start_async()
-        self._wake.wait(self._settings.connection_timeout_s)
-        if self._closed or not self.client.connected:
-            raise ConnectionLost(
-                f"no ZooKeeper server of {self._settings.hosts} was reached in "
-                f"{self._settings.connection_timeout_s} s"
-            )
-        if self._settings.chroot and self.client.exists("/") is None:
-            self._make_chroot()
-
-    def _make_chroot(self) -> None:
-        """Create the chroot by a client that has none. In the worker."""
-        wake = threading.Event()
-        client = make_client(self._settings, self._settings.hosts, lambda timeout_s: None)
-        client.add_listener(lambda state: wake.set())
-        try:
-            client.start_async()
-            if not wake.wait(self._settings.connection_timeout_s):
-                raise ConnectionLost(f"no ZooKeeper server of {self._settings.hosts} was reached")
-            client.ensure_path(self._settings.chroot)
-        finally:
-            client.stop()
-            client.close()
+        if not self._start.run():
+            with connected_client(self._settings, self._settings.hosts) as client:
+                chroot = self._settings.chroot
+                client.ensure_path(chroot, acl(chroot, self._settings.set_acl))
 
     def _stop(self) -> None:
         """Stop kazoo's threads. In the worker."""
@@ -172,9 +149,7 @@ class KazooSession:
         if state == KazooState.LOST:
             with self._lock:
                 self._over = True
-        # in this order: the state must be in the reactor's queue before the result of _start
         self._reactor.callFromThread(self._enter, state)
-        self._wake.set()
 
     def _begin(self, result: None) -> None:
         """Tell the state that was reached while starting."""
@@ -199,11 +174,19 @@ class KazooSession:
         if state == KazooState.CONNECTED:
             identity = self.client.client_id
             if identity is not None:  # else it is gone again, and SUSPENDED is on its way
+                self._log.info(
+                    "ZooKeeper {hosts}: connected with session {session:#x}, time-out {timeout_s:g} s",
+                    hosts=self._settings.hosts,
+                    session=identity[0],
+                    timeout_s=self._timeout_s,
+                )
                 self._events.connected(identity[0], self._timeout_s)
         elif state == KazooState.SUSPENDED:
+            self._log.warn("ZooKeeper {hosts}: the connection is lost", hosts=self._settings.hosts)
             self._waiting.clear()
             self._events.suspended()
         else:
+            self._log.warn("ZooKeeper {hosts}: the session has ended", hosts=self._settings.hosts)
             self._waiting.clear()
             self._events.lost(SessionExpired("the session has expired"))
 
@@ -255,17 +238,3 @@ class KazooSession:
     def _send_waiting(self) -> None:
         while self._waiting and self._under_way < PIPELINE:
             self._waiting.popleft()()
-
-
-def _add(transaction: Transaction, operation: Operation) -> None:
-    """Add an operation to a multi."""
-    if isinstance(operation, Create):
-        transaction.create(
-            operation.path, operation.data, ephemeral=operation.ephemeral, sequence=operation.sequential
-        )
-    elif isinstance(operation, SetData):
-        transaction.set_data(operation.path, operation.data, operation.version)
-    elif isinstance(operation, Check):
-        transaction.check(operation.path, operation.version)
-    else:
-        transaction.delete(operation.path, operation.version)

@@ -1,22 +1,53 @@
-"""The settings of a connection to ZooKeeper."""
+"""The settings of a connection to ZooKeeper. Reads the PEM and JAAS files that a broker's settings name."""
 
 from __future__ import annotations
 
-from attrs import frozen
+import importlib.util
+import ssl
+
+from attrs import field, frozen
+
+from kafkatx.config import BrokerConfig, Setting
+from kafkatx.config.table import zookeeper as z
+from kafkatx.errors import SettingError
+from kafkatx.metadata.tree.zookeeper.jaas import JaasError, read_credentials
 
 
 @frozen
 class ZooKeeperSettings:
-    """Servers, chroot and time-outs of a connection to ZooKeeper.
+    """Servers, chroot, time-outs and credentials of a connection to ZooKeeper.
 
     :ivar connect: ``HOST:PORT,HOST:PORT/chroot``; the chroot is optional, and made if it is missing.
     :ivar session_timeout_s: time-out of sessions to ask for; the server bounds it.
     :ivar connection_timeout_s: how long to try to start a session.
+    :ivar tls: the context of connections with TLS; None: no TLS.
+    :ivar credentials: user name and password for SASL with DIGEST-MD5; None: no SASL.
+    :ivar set_acl: True to create nodes that only authenticated brokers of the cluster may change.
     """
 
     connect: str
     session_timeout_s: float = 18.0
     connection_timeout_s: float = 18.0
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    credentials: tuple[str, str] | None = field(default=None, repr=False)
+    set_acl: bool = False
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> ZooKeeperSettings:
+        """Return the settings of a broker, in which ``zookeeper.connect`` is set.
+
+        :raises SettingError: a file cannot be read, or SASL is not installed.
+        """
+        session_timeout_ms = config[z.ZOOKEEPER_SESSION_TIMEOUT_MS]
+        connection_timeout_ms = config[z.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or session_timeout_ms
+        return cls(
+            config[z.ZOOKEEPER_CONNECT] or "",
+            session_timeout_ms / 1000,
+            connection_timeout_ms / 1000,
+            _tls(config) if config[z.ZOOKEEPER_SSL_CLIENT_ENABLE] else None,
+            _credentials(config),
+            config[z.ZOOKEEPER_SET_ACL],
+        )
 
     @property
     def hosts(self) -> str:
@@ -27,3 +58,53 @@ class ZooKeeperSettings:
     def chroot(self) -> str:
         """The path below which the tree is; empty for all of ZooKeeper."""
         return self.connect[len(self.hosts) :].rstrip("/")
+
+
+def _tls(config: BrokerConfig) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = bool(config[z.ZOOKEEPER_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM])
+    trusted = config[z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION]
+    if trusted is None:
+        context.load_default_certs()
+    else:
+        try:
+            context.load_verify_locations(trusted)
+        except OSError as error:
+            raise _unreadable(z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION, trusted, "certificates", error) from error
+    own = config[z.ZOOKEEPER_SSL_KEYSTORE_LOCATION]
+    if own is not None:
+        password = config[z.ZOOKEEPER_SSL_KEYSTORE_PASSWORD] or ""  # None would ask the terminal
+        try:
+            context.load_cert_chain(own, password=password)
+        except OSError as error:
+            what = "a certificate and its private key, or zookeeper.ssl.keystore.password is wrong"
+            raise _unreadable(z.ZOOKEEPER_SSL_KEYSTORE_LOCATION, own, what, error) from error
+    return context
+
+
+def _unreadable(setting: Setting[str | None], path: str, what: str, error: OSError) -> SettingError:
+    if isinstance(error, ssl.SSLError):  # a subclass of OSError
+        return SettingError(f"{setting.name}={path}: it is no PEM file with {what} ({error})")
+    return SettingError(f"{setting.name}={path}: it cannot be read: {error.strerror}")
+
+
+def _credentials(config: BrokerConfig) -> tuple[str, str] | None:
+    name, password = config[z.KAFKATX_ZOOKEEPER_USERNAME], config[z.KAFKATX_ZOOKEEPER_PASSWORD]
+    path = config[z.KAFKATX_ZOOKEEPER_JAAS_FILE]
+    if name is not None and password is not None:
+        setting: Setting[str | None] = z.KAFKATX_ZOOKEEPER_USERNAME
+        credentials = name, password
+    elif path is not None:
+        setting = z.KAFKATX_ZOOKEEPER_JAAS_FILE
+        try:
+            with open(path, encoding="utf-8") as file:
+                credentials = read_credentials(file.read())
+        except OSError as error:
+            raise _unreadable(setting, path, "", error) from error
+        except (JaasError, UnicodeDecodeError) as error:
+            raise SettingError(f"{setting.name}={path}: {error}") from error
+    else:
+        return None
+    if importlib.util.find_spec("puresasl") is None:
+        raise SettingError(f"{setting.name}: SASL needs pure-sasl; pip install 'kafkatx[zookeeper]'")
+    return credentials

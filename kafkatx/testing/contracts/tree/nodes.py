@@ -21,6 +21,7 @@ from kafkatx.interfaces.nodes import (
     NoNode,
     NotEmpty,
     Operation,
+    Refused,
     SetData,
 )
 from kafkatx.testing.contracts.tree.case import TreeCase
@@ -60,6 +61,18 @@ class NodesContract(TreeCase):
             self.assertRaises(ValueError, Create, path)
         self.assertRaises(ValueError, Delete, "/")
         self.assertRaises(ValueError, tree.multi, ())
+
+    async def test_sizes(self) -> None:
+        """Check that a multi may have some hundred kilobytes, and that a larger one is refused harmlessly."""
+        tree = await self.connected()
+        data = b"x" * 450_000
+        await self.multi(tree, Create("/t/a", data), Create("/t/b", data))
+        self.assertEqual((await self.result(tree.read("/t/b")))[0], data)
+        large = (SetData("/t/a", b"y"), SetData("/t/b", data), Create("/t/c", data), Create("/t/d", data))
+        refused = await self.failed(Refused, tree.multi(large))
+        self.assertIn("above the limit", str(refused))
+        self.assertEqual((await self.result(tree.read("/t/a")))[0], data)
+        self.assertFalse(await self.is_there(tree, "/t/c"))
 
     async def test_versions(self) -> None:
         """Check that a set raises version and mzxid, and that another version than the node's is refused."""

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.interfaces.nodes import Change, ConnectionLost, NoNode, SessionExpired, TreeError
-from kafkatx.metadata.tree.zookeeper import session as module
+from kafkatx.metadata.tree.zookeeper import start as module
 from kafkatx.metadata.tree.zookeeper.kazoo_client import Result, Watcher
 from kafkatx.metadata.tree.zookeeper.session import PIPELINE, KazooSession
 from kafkatx.metadata.tree.zookeeper.settings import ZooKeeperSettings
@@ -42,6 +42,7 @@ class FakeClient:
 
     def __init__(self, reached: bool) -> None:
         self.connected = reached
+        self.client_state = KeeperState.CONNECTED if reached else KeeperState.CONNECTING
         self.client_id: tuple[int, bytes] | None = (7, b"")
         self.listeners: list[Callable[[str], None]] = []
         self.results: list[FakeResult] = []
@@ -62,6 +63,10 @@ class FakeClient:
         self.calls.append("start")
         if self.connected:
             self.tell(KazooState.CONNECTED)
+
+    def exists(self, path: str) -> ZnodeStat:
+        """Find the root."""
+        return STAT
 
     def stop(self) -> None:
         """Note it."""
@@ -84,7 +89,7 @@ class KazooSessionTests(SynchronousTestCase):
         self.calls: list[Callable[[], object]] = []
         self.events: list[object] = []
         self.client = FakeClient(True)
-        self.patch(module, "make_client", lambda settings, connect, negotiated: self.client)
+        self.patch(module, "make_client", lambda settings, connect, negotiated, log: self.client)
         self.session = self.open()
         self.run_calls()
 

@@ -9,7 +9,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli import main
-from kafkatx.cli.cluster import cluster, logdirs, offsets, records, topics
+from kafkatx.cli.cluster import cluster, logdirs, offsets, records, status, topics
 from kafkatx.cli.messages import consume, produce
 from tests.blocking.fakes import FakeCluster, Log
 
@@ -37,7 +37,7 @@ class CommandCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Two topics, and stdout and stderr in memory."""
         self.fake = FakeCluster({"t": [Log(), Log()], "__internal": [Log()]})
-        for module in (topics, produce, consume, cluster, offsets, records, logdirs):
+        for module in (topics, produce, consume, cluster, offsets, records, logdirs, status):
             self.patch(module, "connect", lambda bootstrap, timeout: self.fake.client())
         self.use_streams()
 

@@ -1,4 +1,7 @@
-"""``kafkatx cluster``: brokers, controller, topics and partitions, as ``kcat -L`` lists them."""
+"""``kafkatx cluster``: brokers, controller, topics and partitions, as ``kcat -L`` lists them.
+
+Its commands are in modules of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.cluster.status import status
 from kafkatx.cli.options.cluster import cluster_options, connect
-from kafkatx.cli.options.kafka_names import Option
+from kafkatx.cli.options.kafka_names import Commands, Option
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import hint, interactive, print_rows, print_table, show, show_json
 
@@ -20,7 +24,16 @@ NONE = "-"
 """Printed for a field that the broker does not send."""
 
 
-@click.command(epilog="Example: kafkatx cluster -t orders --json")
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND]",
+    epilog="""\b
+Examples:
+  kafkatx cluster -t orders --json
+  kafkatx cluster status
+""",
+)
 @click.option(
     "-t",
     "--topic",
@@ -32,7 +45,15 @@ NONE = "-"
 )
 @listing_options
 @cluster_options
-def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str, timeout: float) -> None:
+@click.pass_context
+def cluster(
+    ctx: click.Context,
+    topics: tuple[str, ...],
+    as_json: bool,
+    header: bool,
+    bootstrap: str,
+    timeout: float,
+) -> None:
     """Show brokers, controller, topics and partitions.
 
     With --json one object has everything.
@@ -46,6 +67,10 @@ def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str
     from kafkatx.clientcore.errors import UnknownTopic, check
     from kafkatx.errors import ErrorCode
 
+    if ctx.invoked_subcommand is not None:
+        if topics or as_json or header:
+            raise click.UsageError(f"give the options after {ctx.invoked_subcommand}", ctx)
+        return
     with connect(bootstrap, timeout) as connection:
         found = connection.metadata(sorted(set(topics)) or None)
     shown = dict(sorted(found.topics.items()))
@@ -60,6 +85,9 @@ def cluster(topics: tuple[str, ...], as_json: bool, header: bool, bootstrap: str
         _print_tables(found, shown)
     else:
         _print_lines(found, shown, header)
+
+
+cluster.add_command(status)
 
 
 def _as_json(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -> dict[str, object]:

@@ -1,0 +1,150 @@
+"""The node of a registered broker, ``/brokers/ids/1``: its addresses, rack and log dirs. Pure.
+
+``{"version":5,"host":"h","port":9092,"jmx_port":-1,"timestamp":"1795422174828","endpoints":["PLAINTEXT://h:9092"],
+"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"rack":"r1","features":{}}``; ``rack`` only if
+there is one (``kafka.zk.BrokerIdZNode``). ``host`` and ``port`` are those of the first PLAINTEXT listener,
+for clients of Kafka 0.8. Version 1 has nothing else, 2 has endpoints, 3 the rack, 4 the protocols of
+listeners, 5 features. Clients up to 0.9.0.0 cannot read versions above 2 (KAFKA-3100). kafkatx adds
+``"kafkatx_directories"``, the ``directory.id`` of each log dir, to any version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from kafkatx.config.listeners import bracketed
+from kafkatx.metadata.layout.fields import Fields, UnreadableNode, encode, parse, quoted
+from kafkatx.types import BrokerNode
+
+VERSION: Final = 5
+WRITTEN_VERSIONS: Final = (5, 4, 2)
+"""The versions that ``kafkatx.zookeeper.broker.version`` can have."""
+
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_DEFAULT_PROTOCOLS: Mapping[str, str] = {name: name for name in _PROTOCOLS}
+_ENDPOINT = re.compile(r"([A-Za-z0-9_.-]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,5})", re.ASCII)
+
+
+@attrs.frozen
+class Endpoint:
+    """An address of a broker.
+
+    :ivar listener: the listener's name.
+    :ivar security_protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
+    """
+
+    listener: str
+    host: str
+    port: int
+    security_protocol: str = "PLAINTEXT"
+
+    def __str__(self) -> str:
+        return f"{self.listener}://{bracketed(self.host)}:{self.port}"
+
+
+@attrs.frozen
+class Registration:
+    """The content of the node of a registered broker.
+
+    :ivar endpoints: its advertised addresses, in the order of ``advertised.listeners``.
+    :ivar directories: ``directory.id`` of its log dirs; empty for a broker of Apache Kafka.
+    """
+
+    broker_id: int
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    timestamp_ms: int = -1
+    jmx_port: int = -1
+    directories: tuple[str, ...] = ()
+
+    def node(self, epoch: int, listener: str | None = None) -> BrokerNode:
+        """Return the broker with its address for one listener.
+
+        :param epoch: the node's czxid.
+        :param listener: name of the listener; its first endpoint is used for None and if it has no such
+            listener.
+        """
+        named = [endpoint for endpoint in self.endpoints if endpoint.listener == listener]
+        endpoint = (named or self.endpoints)[0]
+        return BrokerNode(self.broker_id, endpoint.host, endpoint.port, self.rack, epoch)
+
+    def encode(self, version: int = VERSION) -> bytes:
+        """Return the content of the node.
+
+        :param version: one of :data:`WRITTEN_VERSIONS`.
+        """
+        plaintext = next((one for one in self.endpoints if one.security_protocol == "PLAINTEXT"), None)
+        members: dict[str, object] = {
+            "version": version,
+            "host": plaintext.host if plaintext else None,
+            "port": plaintext.port if plaintext else -1,
+            "jmx_port": self.jmx_port,
+            "timestamp": str(self.timestamp_ms),
+            "endpoints": [str(endpoint) for endpoint in self.endpoints],
+        }
+        if version >= 3 and self.rack is not None:
+            members["rack"] = self.rack
+        if version >= 4:
+            members["listener_security_protocol_map"] = {
+                endpoint.listener: endpoint.security_protocol for endpoint in self.endpoints
+            }
+        if version >= 5:
+            members["features"] = {}
+        if self.directories:
+            members["kafkatx_directories"] = self.directories
+        return encode(members)
+
+
+def decode(broker_id: int, path: str, data: bytes) -> Registration:
+    """Read the content of a broker's node.
+
+    :raises UnreadableNode: it is not one of version 1 to 5, or an address cannot be read.
+    """
+    fields = parse(path, data)
+    version = fields.version(1, VERSION)
+    if version == 1:
+        endpoints: tuple[Endpoint, ...] = (
+            Endpoint("PLAINTEXT", fields.text("host"), fields.integer("port", highest=65535)),
+        )
+    else:
+        endpoints = _endpoints(fields)
+    return Registration(
+        broker_id,
+        endpoints,
+        rack=fields.optional_text("rack"),
+        timestamp_ms=_timestamp(fields),
+        jmx_port=fields.integer("jmx_port", default=-1),
+        directories=fields.texts("kafkatx_directories", default=()),
+    )
+
+
+def _endpoints(fields: Fields) -> tuple[Endpoint, ...]:
+    protocols = _DEFAULT_PROTOCOLS
+    if fields.optional_object("listener_security_protocol_map") is not None:
+        protocols = fields.text_map("listener_security_protocol_map")
+    endpoints = []
+    for text in fields.texts("endpoints"):
+        match = _ENDPOINT.fullmatch(text)
+        protocol = protocols.get(match[1]) if match else None
+        if match is None or int(match[3]) > 65535 or protocol not in _PROTOCOLS:
+            raise UnreadableNode(
+                fields.path,
+                f"the endpoint {quoted(text)}",
+                "LISTENER://HOST:PORT with a known security protocol",
+            )
+        endpoints.append(Endpoint(match[1], match[2], int(match[3]), protocol))
+    if not endpoints:
+        raise fields.wrong("endpoints", "at least one endpoint")
+    return tuple(endpoints)
+
+
+def _timestamp(fields: Fields) -> int:
+    """Read the time of the registration, which old programs write as a number or leave out."""
+    value = fields.members.get("timestamp")
+    if type(value) is int and value >= -1:
+        return value
+    return -1 if value == "-1" else fields.number_text("timestamp", default=-1)

@@ -1,0 +1,105 @@
+"""Nodes below ``/kafkatx`` that a broker keeps about itself: its incarnation and its log dirs. Pure.
+
+- ``/kafkatx/incarnations/1``: ``{"version":1,"host":"h","clean":true,"stopping":false}``, set when the broker
+  registers and when it begins to stop; the node's version tells one life of a broker from the next.
+- ``/kafkatx/log_dirs/1``: ``{"version":1,"log_dirs":{"<directory id>":"/data/kafka"}}``.
+- ``/kafkatx/log_dirs/1/<topic id>``: ``{"version":1,"partitions":{"0":"<directory id>"},"deleted":false}``:
+  the log dir of each partition that the broker has a log of, as ``types.LogDirRecord`` explains.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+import attrs
+
+from kafkatx.metadata.layout.fields import UnreadableNode, encode, natural, parse, quoted
+from kafkatx.types import LogDirRecord
+
+VERSION = 1
+
+
+@attrs.frozen
+class Incarnation:
+    """One life of a broker.
+
+    :ivar host: where it runs, for messages.
+    :ivar clean: False if its machine may have lost data that it had acknowledged.
+    :ivar stopping: it is about to stop; its partitions should move.
+    """
+
+    host: str
+    clean: bool = True
+    stopping: bool = False
+
+    def encode(self) -> bytes:
+        """Return the content of the node."""
+        return encode({"version": VERSION, "host": self.host, "clean": self.clean, "stopping": self.stopping})
+
+
+def decode_incarnation(path: str, data: bytes) -> Incarnation:
+    """Read the content of an incarnation.
+
+    :raises UnreadableNode: it is not one of version 1.
+    """
+    fields = parse(path, data)
+    fields.version(VERSION, VERSION)
+    return Incarnation(fields.text("host"), fields.flag("clean"), fields.flag("stopping"))
+
+
+def encode_log_dirs(log_dirs: Mapping[str, str]) -> bytes:
+    """Return the content of the record of a broker's log dirs: their paths by ``directory.id``."""
+    return encode({"version": VERSION, "log_dirs": dict(log_dirs)})
+
+
+def decode_log_dirs(path: str, data: bytes) -> dict[str, str]:
+    """Read the content of the record of a broker's log dirs.
+
+    :raises UnreadableNode: it is not one of version 1.
+    """
+    fields = parse(path, data)
+    fields.version(VERSION, VERSION)
+    return fields.text_map("log_dirs")
+
+
+@attrs.frozen
+class PlacedTopic:
+    """The log dirs of one topic's partitions on one broker.
+
+    :ivar partitions: ``directory.id`` by number of partition.
+    :ivar deleted: the topic is deleted, and directories of it may still exist.
+    """
+
+    partitions: Mapping[int, str]
+    deleted: bool = False
+
+    def encode(self) -> bytes:
+        """Return the content of the node."""
+        partitions = {str(number): directory for number, directory in self.partitions.items()}
+        return encode({"version": VERSION, "partitions": partitions, "deleted": self.deleted})
+
+
+def decode_placed_topic(path: str, data: bytes) -> PlacedTopic:
+    """Read the content of the record of one topic's log dirs.
+
+    :raises UnreadableNode: it is not one of version 1.
+    """
+    fields = parse(path, data)
+    fields.version(VERSION, VERSION)
+    partitions = {}
+    for name, directory in fields.text_map("partitions").items():
+        number = natural(name)
+        if number is None:
+            raise UnreadableNode(path, f'"partitions":{{{quoted(name)}:...}}', "numbers of partitions")
+        partitions[number] = directory
+    return PlacedTopic(partitions, fields.flag("deleted"))
+
+
+def log_dir_record(log_dirs: Mapping[str, str], topics: Mapping[uuid.UUID, PlacedTopic]) -> LogDirRecord:
+    """Return the record of a broker's log dirs from its nodes."""
+    return LogDirRecord(
+        log_dirs,
+        {topic_id: placed.partitions for topic_id, placed in topics.items() if not placed.deleted},
+        frozenset(topic_id for topic_id, placed in topics.items() if placed.deleted),
+    )

@@ -1,0 +1,59 @@
+"""Tests of the nodes that a broker keeps about itself."""
+
+from __future__ import annotations
+
+import uuid
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.metadata.layout import incarnations as i
+from kafkatx.metadata.layout.fields import UnreadableNode
+
+PATH = "/kafkatx/incarnations/1"
+
+
+class IncarnationTests(SynchronousTestCase):
+    def test_content(self) -> None:
+        """An incarnation is what the layout says, and comes back."""
+        node = i.Incarnation("h", clean=False, stopping=True)
+        self.assertEqual(node.encode(), b'{"version":1,"host":"h","clean":false,"stopping":true}')
+        self.assertEqual(i.decode_incarnation(PATH, node.encode()), node)
+
+    def test_wrong(self) -> None:
+        """A newer version and other types are errors."""
+        for data in (
+            b"",
+            b'{"version":2,"host":"h","clean":true,"stopping":false}',
+            b'{"version":1,"host":"h"}',
+        ):
+            self.assertRaises(UnreadableNode, i.decode_incarnation, PATH, data)
+
+
+class LogDirTests(SynchronousTestCase):
+    def test_log_dirs(self) -> None:
+        """The paths of log dirs come back by their ids."""
+        data = i.encode_log_dirs({"id": "/data/ü"})
+        self.assertEqual(data, '{"version":1,"log_dirs":{"id":"/data/ü"}}'.encode())
+        self.assertEqual(i.decode_log_dirs(PATH, data), {"id": "/data/ü"})
+        self.assertRaises(UnreadableNode, i.decode_log_dirs, PATH, b'{"version":1}')
+
+    def test_placed_topic(self) -> None:
+        """The log dirs of a topic's partitions come back."""
+        node = i.PlacedTopic({0: "a", 11: ""}, deleted=True)
+        self.assertEqual(node.encode(), b'{"version":1,"partitions":{"0":"a","11":""},"deleted":true}')
+        self.assertEqual(i.decode_placed_topic(PATH, node.encode()), node)
+        for data in (
+            b'{"version":1,"partitions":{"x":"a"},"deleted":false}',
+            b'{"version":1,"partitions":{}}',
+        ):
+            self.assertRaises(UnreadableNode, i.decode_placed_topic, PATH, data)
+
+    def test_record(self) -> None:
+        """The record of the log dirs has the placed topics, and the deleted ones apart."""
+        live, deleted = uuid.UUID(int=1), uuid.UUID(int=2)
+        record = i.log_dir_record(
+            {"a": "/a"}, {live: i.PlacedTopic({0: "a"}), deleted: i.PlacedTopic({0: "a"}, deleted=True)}
+        )
+        self.assertEqual(record.log_dirs, {"a": "/a"})
+        self.assertEqual(record.placed, {live: {0: "a"}})
+        self.assertEqual(record.deleted, frozenset({deleted}))

@@ -79,6 +79,17 @@ class Link:
             if self._session is not None:
                 self._session.back(reconnected=True)
 
+    def kill(self, apply_requests: bool = False) -> None:
+        """End the tree's process: nothing reaches the tree any more; its session expires after the time-out.
+
+        :param apply_requests: as in :meth:`cut`.
+        """
+        self.cut(apply_requests)
+        self.requests.hold()
+        self.replies.hold()
+        if self._session is not None:
+            self._session.abandon()
+
     def expire(self) -> None:
         """End the tree's session at the server now; the tree hears of it unless the link is cut or held."""
         if self._session is not None and self._session.session_id is not None:
@@ -104,7 +115,7 @@ class MemorySession:
         self._events = events
         self._connection = 0
         self._closed = False
-        self._server.clock.callLater(0, self._open)
+        self._server.clock.callLater(0, self._begin)
 
     def read(self, path: str, watch: Watch | None) -> Deferred[tuple[bytes, NodeStat]]:
         """Read a node."""
@@ -143,11 +154,19 @@ class MemorySession:
 
     def dropped(self) -> None:
         """End the connection."""
-        if self.session_id is not None and not self._closed:
+        if self._closed:
+            return
+        if self.session_id is None:
+            self._link.replies.send(self._not_reached)
+        else:
             self._connection += 1
             self._server.drop_watches(self.session_id)
             self._server.miss(self.session_id)
             self._link.replies.send(self._events.suspended)
+
+    def abandon(self) -> None:
+        """Never open the session, and tell the tree nothing: its process has ended."""
+        self._closed = True
 
     def back(self, reconnected: bool) -> None:
         """Stop counting the silence of this session, or tell the tree that it has expired.
@@ -164,11 +183,19 @@ class MemorySession:
         else:
             self._expired(session_id)
 
+    def _begin(self) -> None:
+        """Ask the server for a session, if it is reached."""
+        if not self._closed:
+            if self._link.up:
+                self._link.requests.send(self._open)
+            else:
+                self._not_reached()
+
+    def _not_reached(self) -> None:
+        self._events.lost(ConnectionLost("no server was reached"))
+
     def _open(self) -> None:
         if self._closed:
-            return
-        if not self._link.up:
-            self._events.lost(ConnectionLost("no server was reached"))
             return
         session_id = self.session_id = self._server.open_session(self._timeout_s, self._ended)
         self._link.replies.send(lambda: self._events.connected(session_id, self._timeout_s))

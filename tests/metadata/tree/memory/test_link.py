@@ -110,3 +110,51 @@ class LinkTests(SynchronousTestCase):
         self.clock.advance(1)
         self.assertEqual(self.nodes(), [])
         self.failureResultOf(self.tree.read("/"), SessionExpired)
+
+    def test_killed(self) -> None:
+        """A tree whose process has ended hears of nothing; its session expires after the time-out."""
+        self.tree.multi([Create("/a", ephemeral=True)])
+        self.clock.pump([0] * 3)
+        reading = self.tree.read("/a", self.heard.append)
+        self.tree.link.kill()
+        self.clock.pump([0] * 3)
+        self.assertEqual(self.nodes(), ["a"])
+        self.clock.pump([5, 5])
+        self.assertEqual(self.nodes(), [])
+        self.assertNoResult(reading)
+        self.assertEqual(self.heard, [])
+
+    def test_killed_while_connecting(self) -> None:
+        """A tree whose process ends while it connects leaves no session, or one that expires."""
+        for opened in (False, True):
+            other = MemoryTree(self.server)
+            other.link.requests.delay_s = 1.0
+            connecting = other.connect()
+            self.clock.advance(0)
+            other.link.kill(apply_requests=opened)
+            self.assertEqual(self.server.has_session(2), opened)
+            self.clock.pump([9] * 3)
+            self.assertNoResult(connecting)
+            self.assertFalse(self.server.has_session(2))
+
+    def test_connecting_is_held(self) -> None:
+        """A tree whose requests are held gets its session when they are released."""
+        other = MemoryTree(self.server)
+        other.link.hold_requests()
+        connecting = other.connect()
+        self.clock.pump([1] * 3)
+        self.assertNoResult(connecting)
+        other.link.release()
+        self.clock.pump([0] * 3)
+        self.assertEqual(self.successResultOf(connecting), other.session_id)
+
+    def test_cut_while_connecting(self) -> None:
+        """A tree whose link is cut while it connects is told that no server was reached."""
+        other = MemoryTree(self.server)
+        other.link.requests.delay_s = 1.0
+        connecting = other.connect()
+        self.clock.advance(0)
+        other.link.cut()
+        self.clock.pump([0] * 2)
+        self.failureResultOf(connecting, ConnectionLost)
+        self.assertIs(other.state, SessionState.CLOSED)

@@ -92,9 +92,9 @@ def _batches(path: str) -> Iterator[Batch]:
         at += 12 + length
 
 
-def produce_request(topic: str, acks: int, records: bytes) -> bytes:
+def produce_request(topic: str, acks: int, records: bytes, partition: int = 0) -> bytes:
     """A produce request as it is on the wire."""
-    data = [TopicProduceData(topic, [PartitionProduceData(0, records)])]
+    data = [TopicProduceData(topic, [PartitionProduceData(partition, records)])]
     return _framed(PRODUCE_VERSION, ProduceRequest(None, acks, 30_000, data))
 
 
@@ -115,10 +115,10 @@ def produce_command(
     return _command("produce" if acks else "send", port, path, count, numbers)
 
 
-def fetch_request(topic: str, most_bytes: int) -> tuple[bytes, int]:
+def fetch_request(topic: str, most_bytes: int, partition: int = 0) -> tuple[bytes, int]:
     """A fetch request as it is on the wire, and where it has its offset."""
-    partition = FetchPartition(0, fetch_offset=_SENTINEL, partition_max_bytes=most_bytes)
-    topics = [FetchTopic(topic, partitions=[partition])]
+    asked = FetchPartition(partition, fetch_offset=_SENTINEL, partition_max_bytes=most_bytes)
+    topics = [FetchTopic(topic, partitions=[asked])]
     request = _framed(FETCH_VERSION, FetchRequest(None, max_wait_ms=500, min_bytes=1, topics=topics))
     return request, request.index(_SENTINEL.to_bytes(8, "big"))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from kafkatx.interfaces.nodes import Change
 from kafkatx.interfaces.tree import Watch
 
-Owner = TypeVar("Owner", bound=Hashable)
+Owner = TypeVar("Owner")
 
 
 class Watches(Generic[Owner]):

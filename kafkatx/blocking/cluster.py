@@ -58,6 +58,7 @@ class Cluster:
         )
         self._connections: dict[Address, Channel] = {}
         self._metadata = ClusterMetadata()
+        self._brokers_stale = False
 
     def __enter__(self) -> Cluster:
         return self
@@ -76,11 +77,13 @@ class Cluster:
     def any_broker(self) -> Channel:
         """Return a shared connection to any broker that answers: a known one, else a bootstrap server.
 
+        Brokers whose last connection has failed come last: one that hangs costs a time-out each time.
+
         :raises ConnectionFailed: none answers.
         """
         known = [(node.host, node.port) for node in self._metadata.brokers.values()]
         failure: ConnectionFailed | None = None
-        for address in dict.fromkeys([*known, *self._bootstrap]):
+        for address in sorted(dict.fromkeys([*known, *self._bootstrap]), key=self._has_failed):
             try:
                 return self._shared(address)
             except ConnectionFailed as error:
@@ -89,6 +92,10 @@ class Cluster:
                     failure = error
         assert failure is not None  # there is at least one bootstrap server
         raise failure
+
+    def _has_failed(self, address: Address) -> bool:
+        connection = self._connections.get(address)
+        return connection is not None and connection.closed
 
     def leader_connection(self, topic: str, partition: int) -> Channel:
         """Return the shared connection to a partition's leader.
@@ -103,11 +110,11 @@ class Cluster:
         return self.connection_to(node) if node else self.any_broker()
 
     def brokers(self) -> Mapping[int, BrokerNode]:
-        """Return the brokers by id; request metadata if none is known yet.
+        """Return the brokers by id; request metadata if none is known yet, or after a retriable error.
 
         Once it has succeeded, calls are retried after retriable errors.
         """
-        if not self._metadata.brokers:
+        if not self._metadata.brokers or self._brokers_stale:
             self._request_metadata([])
         return self._metadata.brokers
 
@@ -210,6 +217,7 @@ class Cluster:
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=allow_auto_create)
         answer = from_response(connection.request(request, version))
         self._metadata = answer.merged(self._metadata)
+        self._brokers_stale = False
         return answer
 
     def _partition(self, topic: str, partition: int) -> PartitionMetadata:
@@ -260,5 +268,6 @@ class Cluster:
                 if isinstance(error, RequestError):  # lost connections are reported by _open()
                     refused.failed(str(error))
             self.forget_metadata()
+            self._brokers_stale = True  # the controller may be another
             self.sleep(pause_s)
         return call()

@@ -71,6 +71,7 @@ class FakeCluster:
 
     topics: dict[str, list[Log]] = attrs.Factory(dict)
     brokers: int = 1
+    controller: int = 1
     auto_create: bool = True
     versions: dict[type[Any], int] = attrs.Factory(dict)
     faults: defaultdict[type[Any], deque[Any]] = attrs.Factory(lambda: defaultdict(deque))
@@ -130,7 +131,7 @@ class FakeCluster:
             brokers=[
                 metadata.MetadataResponseBroker(n, f"broker{n}", 9092) for n in range(1, self.brokers + 1)
             ],
-            controller_id=1,
+            controller_id=self.controller,
             cluster_id="fake",
             topics=[self._topic(name, error) for name in names],
         )

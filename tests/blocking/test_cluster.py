@@ -64,6 +64,24 @@ class ClusterTests(SynchronousTestCase):
         self.assertEqual(self.cluster.partitions("t"), [0, 1])
         self.assertEqual(self.fake.slept, [])
 
+    def test_hung_broker(self) -> None:
+        """A broker that did not answer is asked last from then on."""
+        self.cluster.metadata([])
+        self.fake.faults[MetadataRequest].append(LOSE_REQUEST)
+        self.cluster.metadata([])
+        self.cluster.metadata([])
+        asked = [node for node, request in self.fake.requests if isinstance(request, MetadataRequest)]
+        self.assertEqual(asked, [1, 1, 2, 2])
+
+    def test_controller_moves(self) -> None:
+        """A retry goes to the new controller, because the brokers are asked for it again."""
+        self.cluster.metadata([])
+        self.fake.controller = 2
+        self.fake.down = {1}
+        self.cluster.close()
+        controller = self.cluster.retrying(self.cluster.controller_connection)
+        self.assertEqual(controller.host, "broker2")
+
     def test_topics_are_remembered(self) -> None:
         """A second look at a topic needs no request; after forget_metadata() it does."""
         self.cluster.partitions("t")

@@ -34,8 +34,8 @@ from kafkatx.interfaces.nodes import Check, Create, Delete, Operation, SetData, 
 T = TypeVar("T")
 
 VERSION = 1
-MAX_REQUEST_BYTES = 4 << 20
-"""Limit of a frame of a client."""
+MAX_REQUEST_BYTES = 8 << 20
+"""Limit of a frame of a client. Any multi that ``TreeClient`` allows fits: a byte may take six characters."""
 
 
 class Malformed(Exception):

@@ -15,6 +15,7 @@ from kafkatx.interfaces.nodes import (
     SetData,
 )
 from kafkatx.metadata.tree.local import LocalTree
+from kafkatx.metadata.tree.local import session as session_module
 from kafkatx.metadata.tree.local.server import Session
 from tests.metadata.tree.local.test_tree import LocalTreeCase
 
@@ -90,12 +91,19 @@ class SessionTests(LocalTreeCase):
     async def test_too_large(self) -> None:
         """A request that the server would not take is refused, and the session goes on."""
         tree = await self.connected()
-        error = await self.failure(Refused, tree.multi([Create("/a", b"x" * (5 << 20))]))
+        self.patch(session_module, "MAX_REQUEST_BYTES", 10_000)
+        error = await self.failure(Refused, tree.multi([Create("/a", b"x" * 10_000)]))
         self.assertEqual((error.path, error.index), ("/a", 0))
         self.assertIn("more than", str(error))
         await self.failure(Refused, tree.read("/\ud800", lambda change: None))
-        await tree.multi([Create("/a", b"x" * (3 << 20))])
-        self.assertEqual(len((await tree.read("/a"))[0]), 3 << 20)
+        await tree.multi([Create("/a", b"x" * 5_000)])
+
+    async def test_large(self) -> None:
+        """A node may be nearly as large as a multi, whatever its bytes are."""
+        tree = await self.connected()
+        data = b"\xff" * 900_000
+        await tree.multi([Create("/a", data)])
+        self.assertEqual((await tree.read("/a"))[0], data)
 
     async def test_any_data(self) -> None:
         """Data of nodes are any bytes, paths any text."""

@@ -123,6 +123,22 @@ class ServerTests(ZooKeeperCase):
         self.assertIn(await states.get(), (SessionState.CONNECTED, SessionState.LOST))
         await tree.close()
 
+    async def test_null_data(self) -> None:
+        """A node whose data are null, as Apache Kafka makes many, is read as an empty one."""
+        tree = self.make_tree()
+        await tree.connect()
+
+        def create() -> None:
+            other = KazooClient(f"127.0.0.1:{self.server.port}{self.chroot}")
+            other.start()
+            other.create("/null", None)
+            other.stop()
+            other.close()
+
+        await deferToThread(create)
+        self.assertEqual((await tree.read("/null"))[0], b"")
+        await tree.close()
+
     async def test_many_requests(self) -> None:
         """More requests than kazoo takes at once are all answered, in order."""
         tree = self.make_tree()

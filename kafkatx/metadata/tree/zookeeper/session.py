@@ -77,8 +77,8 @@ class KazooSession:
         """Read a node."""
 
         def convert(value: object) -> tuple[bytes, NodeStat]:
-            data, stat = cast("tuple[bytes, ZnodeStat]", value)
-            return data, node_stat(stat)
+            data, stat = cast("tuple[bytes | None, ZnodeStat]", value)
+            return data or b"", node_stat(stat)  # the data of many nodes of Apache Kafka are null
 
         return self._ask(path, lambda: self.client.get_async(path, self._watcher(watch)), convert)
 

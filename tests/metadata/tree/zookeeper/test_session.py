@@ -149,6 +149,13 @@ class KazooSessionTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(read), b"x")
         self.failureResultOf(failing, NoNode)
 
+    def test_null_data(self) -> None:
+        """A node with null for its data, as many of Apache Kafka's, is read as an empty one."""
+        read = self.read()
+        self.client.results[0].set((None, STAT))
+        self.run_calls()
+        self.assertEqual(self.successResultOf(read), b"")
+
     def test_expired_unheard(self) -> None:
         """No request gets into kazoo's next session while the reactor has not heard of the expiry."""
         self.client.tell(KazooState.LOST)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from kafkatx.broker.coordinator.groups import GroupCoordinator
-from kafkatx.broker.coordinator.offset_expiry import OffsetExpiry
+from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
+from kafkatx.broker.coordinator.groups.offset_expiry import OffsetExpiry
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
 from kafkatx.broker.replica.flushes import FlushScheduler
@@ -78,7 +78,7 @@ class Broker:
         self.replicas = ReplicaManager(self.topics, store, self.flushes, clock)
         self.validator = RecordValidator(config, self.topics, self.replicas, workers, now_ms)
         self.groups = GroupCoordinator(config, metadata, self.topics, self.replicas, clock, workers, now_ms)
-        self.expiry = OffsetExpiry(config, metadata, self.groups, self.topics)
+        self.expiry = OffsetExpiry(config, metadata, self.groups)
         self.config_listeners: list[Callable[[BrokerConfig], None]] = [
             self.topics.use,
             store.reconfigure,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred, succeed
 
+from kafkatx.broker.coordinator.runtime.runtime import CoordinatorRuntime
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.heartbeat import HeartbeatRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -110,5 +111,5 @@ class MembersTestCase(BrokerTestCase):
     def set_loading(self) -> None:
         """Make ``__consumer_offsets`` look as if it were being loaded."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        self.patch(self.broker.groups.topic, "check", lambda group_id: loading)
-        self.broker.groups.loading = True
+        self.patch(self.broker.groups.runtime, "check", lambda group_id: loading)
+        self.patch(CoordinatorRuntime, "loading", True)

@@ -20,6 +20,7 @@ from kafkatx.wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from tests.broker.coordinated import partition_of
 from tests.broker.files import FileBrokerTestCase
 from tests.broker.running import Held
 
@@ -134,7 +135,7 @@ class RestartTests(RestartTestCase):
     def test_last_batch_is_torn(self) -> None:
         """A last commit torn by a crash leaves all commits before it."""
         self.commit("a", "t", {0: (5, "first")})
-        log = self.broker.groups.topic.find("a").log
+        log = partition_of(self.broker, "a").log
         whole = log.size_bytes
         self.commit("a", "t", {0: (6, "second"), 1: (6, "second")})
         name: TopicPartition = log.topic_partition

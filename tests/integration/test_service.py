@@ -159,8 +159,12 @@ class ServiceTests(TestCase):
         protocols = [JoinGroupRequestProtocol("range", b"")]
         request = JoinGroupRequest("g", 10_000, 10_000, protocol_type="consumer", protocols=protocols)
         members = [self.open(service.bootstrap, request_frame(11, 3, request)) for _ in range(3)]
-        groups = service.broker.groups
-        while "g" not in groups.groups or len(groups.groups["g"].describe().members) < len(members):
+
+        def joined() -> int:
+            group = service.broker.groups.find("g")
+            return 0 if group is None else len(group.describe().members)
+
+        while joined() < len(members):
             await deferLater(reactor, 0.002)
         await service.stopService()
         while not all(member.lost for member in members):

@@ -1,1 +1,1 @@
-"""The group coordinator: groups and committed offsets in ``__consumer_offsets``."""
+"""Coordinators: they keep their state in internal topics, whose partitions and leaders they follow."""

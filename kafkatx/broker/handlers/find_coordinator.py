@@ -2,6 +2,9 @@
 
 Version 0 is 0.8's ConsumerMetadata.
 
+Any broker answers, by the cluster's state: the coordinator is the leader of the group's partition of
+``__consumer_offsets``.
+
 Deviations from Apache Kafka: the first request of all waits until ``__consumer_offsets`` is created, where
 Apache Kafka answers COORDINATOR_NOT_AVAILABLE and lets the client ask again. The coordinator of a transaction
 is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED and a message, for there are no transactions
@@ -34,7 +37,7 @@ NO_NODE = BrokerNode(-1, "", -1)
 def answer(
     broker: Broker, request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
-    """Return the coordinator: this broker, once ``__consumer_offsets`` exists."""
+    """Return the coordinators, once ``__consumer_offsets`` exists."""
     if request.key_type == TRANSACTION:
         name = request.key if context.version < MANY_SINCE else ", ".join(request.coordinator_keys[:1])
         raise broker.transactions.refusal(context.peer, context.client_id, name)
@@ -78,12 +81,9 @@ def _respond_many(coordinators: list[Coordinator]) -> FindCoordinatorResponse:
 def _find(broker: Broker, group_id: str) -> Coordinator:
     """Return the leader of the group's partition."""
     try:
-        partition = broker.groups.topic.find(group_id)
+        node = broker.groups.topic.leader_of(group_id)
     except RequestError as error:
         return _failed(group_id, error.code, error_message(error))
-    node = broker.metadata.state.brokers.get(partition.leader)
-    if node is None or partition.offline:
-        return _failed(group_id, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the group's partition has no leader")
     return Coordinator(group_id, node.id, node.host, node.port, 0, None)
 
 

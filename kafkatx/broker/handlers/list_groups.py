@@ -1,4 +1,7 @@
-"""ListGroups (key 16), versions 0-5: all, or those in some states (KIP-518), of some types (KIP-848)."""
+"""ListGroups (key 16), versions 0-5: all, or those in some states (KIP-518), of some types (KIP-848).
+
+A broker lists the groups that it coordinates; clients ask every broker.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from kafkatx.wire.messages.list_groups import ListedGroup, ListGroupsRequest, Li
 
 def answer(broker: Broker, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
     """List the groups; while some are being loaded, the others with an error, as Kafka does."""
-    error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if broker.groups.loading else ErrorCode.NONE
+    error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if broker.groups.runtime.loading else ErrorCode.NONE
     return ListGroupsResponse(0, error, list(_listed(broker, request)))
 
 
@@ -21,7 +24,7 @@ def _listed(broker: Broker, request: ListGroupsRequest) -> Iterator[ListedGroup]
     """Return the groups that pass the filters, which ignore case."""
     states = {state.lower() for state in request.states_filter}
     kinds = {kind.lower() for kind in request.types_filter}
-    for group in broker.groups.groups.values():
+    for group in broker.groups.all():
         state, kind = group.state, group.kind
         if (not states or state.lower() in states) and (not kinds or kind.lower() in kinds):
             yield ListedGroup(group.group_id, group.protocol_type, state, kind)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.coordinator.offset_commits import Change, Commit
+from kafkatx.broker.coordinator.groups.offset_commits import Change, Commit, OffsetCommitter
+from kafkatx.broker.coordinator.runtime.record_writer import outcome
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.pending_answers import Outcome, Staging
@@ -42,27 +43,27 @@ Valid = list[tuple[str, OffsetCommitRequestPartition, OffsetCommitResponsePartit
 class StagedCommit(Staging[OffsetCommitResponse]):
     """The response to a commit, true once its records are written."""
 
-    __slots__ = ("_commit", "_response")
+    __slots__ = ("_commit", "_commits", "_response")
 
-    def __init__(self, commit: Commit, response: OffsetCommitResponse) -> None:
+    def __init__(self, commits: OffsetCommitter, commit: Commit, response: OffsetCommitResponse) -> None:
+        self._commits = commits
         self._commit = commit
         self._response = response
 
     def respond(self, failed: dict[object, OSError]) -> OffsetCommitResponse | Deferred[OffsetCommitResponse]:
-        """Return the response; a Deferred where ``flush.messages`` makes it wait for the disk."""
-        flushed = self._commit.flushed()
-        if flushed is not None:
-            return Deferred.fromCoroutine(_respond_flushed(self._commit, self._response, flushed))
+        """Return the response; a Deferred where the records are not committed as soon as written."""
+        committed = self._commits.committed(self._commit)
+        if committed is not None:
+            return Deferred.fromCoroutine(_respond_committed(self._commit, self._response, committed))
         return self._response
 
 
-async def _respond_flushed(
-    commit: Commit, response: OffsetCommitResponse, flushed: Deferred[int]
+async def _respond_committed(
+    commit: Commit, response: OffsetCommitResponse, committed: Deferred[None]
 ) -> OffsetCommitResponse:
-    try:
-        await flushed
-    except OSError:
-        commit.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+    error = await outcome(committed)
+    if error:
+        commit.refuse(error)
     return response
 
 
@@ -76,7 +77,7 @@ def answer(
     if commit is None:
         return response
     broker.groups.commits.add(commit)
-    return StagedCommit(commit, response)
+    return StagedCommit(broker.groups.commits, commit, response)
 
 
 async def _commit_when_ready(
@@ -86,9 +87,9 @@ async def _commit_when_ready(
     commit, response = _prepare(broker, request, version)
     if commit is not None:
         broker.groups.commits.write(commit)
-        flushed = commit.flushed()
-        if flushed is not None:
-            return await _respond_flushed(commit, response, flushed)
+        committed = broker.groups.commits.committed(commit)
+        if committed is not None:
+            return await _respond_committed(commit, response, committed)
     return response
 
 
@@ -111,20 +112,21 @@ def _prepare(
     if not changes:
         return None, response
     group_id = request.group_id
-    return Commit(group_id, broker.groups.topic.find(group_id), changes), response
+    return Commit(group_id, broker.groups.served_shard(group_id), changes), response
 
 
 def _existing(broker: Broker, request: OffsetCommitRequest) -> tuple[Valid, OffsetCommitResponse]:
     """Return the existing partitions, and a response that refuses the unknown ones."""
-    find = broker.topics.find
+    known = broker.metadata.state.topics
     valid: Valid = []
     topics = []
     for topic in request.topics:
         name, results = topic.name, []
+        count = len(known[name].partitions) if name in known else 0
         for asked in topic.partitions:
             number = asked.partition_index
             result = OffsetCommitResponsePartition(number, 0)
-            if find(name, number) is None:
+            if not 0 <= number < count:
                 result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 valid.append((name, asked, result))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.coordinator.record_store import flushed
+from kafkatx.broker.coordinator.runtime.record_writer import outcome
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -34,23 +34,26 @@ def answer(
         for the whole request.
     """
     group = _group(broker, request.group_id)
+    offsets = broker.groups.offsets_of(group.group_id)
     deleted: list[tuple[str, int]] = []
     topics = []
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
             code = _check(broker, group, topic.name, asked.partition_index)
-            if not code and broker.groups.offsets.get(group.group_id, topic.name, asked.partition_index):
+            if not code and offsets.get(group.group_id, topic.name, asked.partition_index):
                 deleted.append((topic.name, asked.partition_index))
             results.append(OffsetDeleteResponsePartition(asked.partition_index, code))
         topics.append(OffsetDeleteResponseTopic(topic.name, results))
     response = OffsetDeleteResponse(0, 0, topics)
-    flushing = _delete(broker, group.group_id, deleted)
-    return response if flushing is None else Deferred.fromCoroutine(_respond_flushed(response, flushing))
+    committed = _delete(broker, group.group_id, deleted)
+    return response if committed is None else Deferred.fromCoroutine(_respond_committed(response, committed))
 
 
-async def _respond_flushed(response: OffsetDeleteResponse, flushing: Deferred[int]) -> OffsetDeleteResponse:
-    error = await flushed(flushing)
+async def _respond_committed(
+    response: OffsetDeleteResponse, committed: Deferred[None]
+) -> OffsetDeleteResponse:
+    error = await outcome(committed)
     return OffsetDeleteResponse(error, 0, []) if error else response
 
 
@@ -68,26 +71,27 @@ def _group(broker: Broker, group_id: str) -> Group:
 
 
 def _check(broker: Broker, group: Group, topic: str, partition: int) -> ErrorCode:
-    if broker.topics.find(topic, partition) is None:
+    known = broker.metadata.state.topics.get(topic)
+    if known is None or not 0 <= partition < len(known.partitions):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if group.subscribes(topic):
         return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
     return ErrorCode.NONE
 
 
-def _delete(broker: Broker, group_id: str, deleted: list[tuple[str, int]]) -> Deferred[int] | None:
-    """Write the tombstones, then forget the offsets; return as ``OffsetsTopic.append`` does.
+def _delete(broker: Broker, group_id: str, deleted: list[tuple[str, int]]) -> Deferred[None] | None:
+    """Write the tombstones, then forget the offsets; return as ``RecordWriter.append`` does.
 
     :raises RequestError: they cannot be written.
     """
     if not deleted:
         return None
-    groups = broker.groups
+    shard = broker.groups.served_shard(group_id)
     tombstones = [tombstone(group_id, topic, number) for topic, number in deleted]
-    flushing = groups.topic.append(group_id, tombstones)
+    committed = broker.groups.writer.append(shard.partition, tombstones)
     for topic, number in deleted:
-        groups.offsets.delete(group_id, topic, number)
-    return flushing
+        shard.offsets.delete(group_id, topic, number)
+    return committed
 
 
 def refuse(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.coordinator.groups import GroupCoordinator
+from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
@@ -95,9 +95,10 @@ def _found(
     groups: GroupCoordinator, group_id: str, topics: Sequence[AskedTopic] | None
 ) -> Iterable[tuple[str, list[tuple[int, Committed]]]]:
     """Return the committed offsets of the requested topics; None means all."""
+    offsets = groups.offsets_of(group_id)
     if topics is None:
-        return [(name, list(known.items())) for name, known in groups.offsets.of(group_id).items()]
-    get = groups.offsets.get
+        return [(name, list(known.items())) for name, known in offsets.of(group_id).items()]
+    get = offsets.get
     return [
         (
             topic.name,

@@ -41,7 +41,6 @@ class Topics:
 
     :ivar partitions: the partitions of each topic by number, for produce and fetch.
     :ivar placements: the record of which log dir has which partition.
-    :ivar on_deleted: called with the name of a deleted topic.
     :ivar role_listeners: called with a partition and True when this broker begins to lead it, or leads it in
         another leader epoch: its log is open, or offline. With False when this broker leads it no more, or
         its topic is deleted.
@@ -58,7 +57,6 @@ class Topics:
         self._flushes = flushes
         self.placements = Placements(config, metadata, store)
         self.partitions: dict[str, list[Partition]] = {}
-        self.on_deleted: Callable[[str], None] | None = None
         self.role_listeners: list[RoleListener] = []
         self._creating: dict[str, list[Deferred[None]]] = {}
         self._changes = Changes()
@@ -244,8 +242,6 @@ class Topics:
             partition.stop_timer()
             partition.wake()
         self._tell_roles(partitions, False)
-        if self.on_deleted is not None:
-            self.on_deleted(name)
         await self._delete_logs(partition.topic_partition for partition in partitions)
         self._log.info(
             "deleted topic {name} by DeleteTopics: {count} partitions, {segments} segments, {size} bytes",

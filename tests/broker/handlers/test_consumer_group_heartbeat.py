@@ -20,6 +20,7 @@ from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.broker.coordinated import groups_of, offsets_of, reload
 from tests.broker.running import BrokerTestCase, Held
 
 HEARTBEAT, COMMIT, JOIN = 68, 8, 11
@@ -139,9 +140,7 @@ class ServeTests(ConsumerGroupTestCase):
         self.beat("b")
         self.commit("a", 1)
         before = self.broker.groups.find("g").consumer_describe()  # type: ignore[union-attr]
-        self.broker.groups.stop()
-        self.broker.groups.groups.clear()
-        self.successResultOf(Deferred.fromCoroutine(self.broker.groups.open()))
+        reload(self.broker)
         group = self.broker.groups.find("g")
         self.assertEqual(group.consumer_describe(), before)  # type: ignore[union-attr]
         self.assertEqual(self.beat("b", 2).error_code, 0)
@@ -153,8 +152,7 @@ class ServeTests(ConsumerGroupTestCase):
         group = self.broker.groups.find("g")
         assert group is not None
         self.successResultOf(Deferred.fromCoroutine(self.broker.groups.delete(group)))
-        self.broker.groups.stop()
-        self.successResultOf(Deferred.fromCoroutine(self.broker.groups.open()))
+        reload(self.broker)
         self.assertIsNone(self.broker.groups.find("g"))
 
 
@@ -172,7 +170,7 @@ class RefuseTests(ConsumerGroupTestCase):
             self.assertEqual(self.code(**fields), (code, message))
         self.assertEqual(self.code(subscribed_topic_regex="(")[0], ErrorCode.INVALID_REGULAR_EXPRESSION)
         self.assertEqual(self.code(group="g" * 40_000)[0], ErrorCode.INVALID_REQUEST)
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
     def test_no_group(self) -> None:
         """A heartbeat to a missing group or to another kind of group gets GROUP_ID_NOT_FOUND."""
@@ -216,9 +214,9 @@ class RefuseTests(ConsumerGroupTestCase):
         """A group that no member could join is forgotten."""
         self.beat()
         self.assertEqual(self.code(group="h", instance_id=" ")[0], ErrorCode.INVALID_REQUEST)
-        self.patch(self.broker.groups.topic, "append", self.fail_to_append)
+        self.patch(self.broker.groups.writer, "append", self.fail_to_append)
         self.assertEqual(self.code(group="h")[0], ErrorCode.NOT_COORDINATOR)
-        self.assertEqual(set(self.broker.groups.groups), {"g"})
+        self.assertEqual(set(groups_of(self.broker)), {"g"})
 
     def fail_to_append(self, *_: object) -> None:
         """Fail like a failing disk."""
@@ -273,13 +271,13 @@ class MigrationTests(ConsumerGroupTestCase):
         back = self.broker.groups.find("g")
         assert back is not None
         self.assertEqual(back.kind, "classic")
-        self.assertEqual(len(self.broker.groups.offsets.of("g")), 1)
+        self.assertEqual(len(offsets_of(self.broker, "g").of("g")), 1)
         self.clock.advance(60)
         self.assertEqual(self.beat("b").error_code, 0)
         again = self.broker.groups.find("g")
         assert again is not None
         self.assertEqual(again.kind, "consumer")
-        self.assertEqual(len(self.broker.groups.offsets.of("g")), 1)
+        self.assertEqual(len(offsets_of(self.broker, "g").of("g")), 1)
 
     def test_commit_then_join(self) -> None:
         """A group that only has offsets is converted, too."""

@@ -8,6 +8,7 @@ from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest
+from tests.broker.coordinated import groups_of, offsets_of, partition_of
 from tests.broker.members import MembersTestCase
 
 VERSIONS = range(3)
@@ -23,7 +24,7 @@ class DeleteGroupsTests(MembersTestCase):
         """Make a group that has lost its member, and has an offset."""
         (member,) = self.settle(group=group)
         self.leave(member, group=group)
-        self.broker.groups.offsets.set(group, "t", 0, Committed(5))
+        offsets_of(self.broker, group).set(group, "t", 0, Committed(5))
 
     def values(self) -> list[bytes | None]:
         """Return all values in ``__consumer_offsets``."""
@@ -35,8 +36,8 @@ class DeleteGroupsTests(MembersTestCase):
             self.make_empty()
             before = len(self.values())
             self.assertEqual(self.delete("g", version=version), [("g", ErrorCode.NONE)])
-            self.assertEqual(self.broker.groups.groups, {})
-            self.assertEqual(self.broker.groups.offsets.of("g"), {})
+            self.assertEqual(groups_of(self.broker), {})
+            self.assertEqual(offsets_of(self.broker, "g").of("g"), {})
             self.assertEqual(self.values()[before:], [None, None])
 
     def test_refused(self) -> None:
@@ -52,7 +53,7 @@ class DeleteGroupsTests(MembersTestCase):
                 ("g", ErrorCode.NONE),
             ],
         )
-        self.assertEqual(list(self.broker.groups.groups), ["busy"])
+        self.assertEqual(list(groups_of(self.broker)), ["busy"])
 
     def test_not_written(self) -> None:
         """A group whose tombstones cannot be written stays as it was."""
@@ -62,15 +63,15 @@ class DeleteGroupsTests(MembersTestCase):
             log.truncate_to(log.log_end_offset)  # drops the staged records
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        log = self.broker.groups.topic.find("g").log
+        log = partition_of(self.broker, "g").log
         self.patch(log, "write", fail)
         self.assertEqual(self.delete("g"), [("g", ErrorCode.NOT_COORDINATOR)])
-        self.assertEqual(list(self.broker.groups.groups), ["g"])
-        self.assertEqual(self.broker.groups.offsets.get("g", "t", 0), Committed(5))
+        self.assertEqual(list(groups_of(self.broker)), ["g"])
+        self.assertEqual(offsets_of(self.broker, "g").get("g", "t", 0), Committed(5))
 
     def test_loading(self) -> None:
         """A group that may be about to be loaded is not deleted."""
         self.make_empty()
         self.set_loading()
         self.assertEqual(self.delete("g"), [("g", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)])
-        self.assertIn("g", self.broker.groups.groups)
+        self.assertIn("g", groups_of(self.broker))

@@ -9,6 +9,7 @@ from twisted.logger import LogLevel, capturedLogs
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from tests.broker.coordinated import partition_of
 from tests.broker.running import NODE, BrokerTestCase, Held
 
 KEY = 10
@@ -78,7 +79,7 @@ class FindCoordinatorTests(BrokerTestCase):
     def test_offline(self) -> None:
         """A group whose partition is in a failed log dir has no coordinator; others have one."""
         self.find(4, "g")
-        self.broker.groups.topic.find("hello").go_offline()
+        partition_of(self.broker, "hello").go_offline()
         lost, found = self.find(4, "hello", "Hello World")
         self.assertEqual((lost[0], lost[2:]), (ErrorCode.COORDINATOR_NOT_AVAILABLE, NOWHERE))
         self.assertEqual(found, HERE)

@@ -15,6 +15,7 @@ from kafkatx.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from tests.broker.coordinated import groups_of
 from tests.broker.handlers.test_consumer_group_heartbeat import ConsumerGroupTestCase
 
 GROUP = 32
@@ -171,7 +172,7 @@ class HonouredTests(GroupConfigsTestCase):
         """A silent member is removed after the group's session timeout, not the broker's."""
         self.alter((SESSION, SET, "60000"))
         self.beat("a")
-        group = self.broker.groups.groups["g"]
+        group = groups_of(self.broker)["g"]
         self.clock.advance(59.9)
         self.assertTrue(group.has_members)
         self.clock.advance(0.2)

@@ -6,6 +6,7 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import CONSUMER_OFFSETS
+from tests.broker.coordinated import groups_of
 from tests.broker.members import DELAY_S, SESSION_MS, WITHOUT_ID_UNTIL, MembersTestCase
 
 VERSIONS = range(10)
@@ -40,7 +41,7 @@ class JoinGroupTests(MembersTestCase):
             for member_id in ("", "somebody"):
                 code = self.join_code(member_id=member_id, session_ms=session_ms)
                 self.assertEqual(code, ErrorCode.INVALID_SESSION_TIMEOUT)
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
         for session_ms in (6000, 1_800_000):
             self.assertEqual(self.join_code(session_ms=session_ms, version=4), ErrorCode.MEMBER_ID_REQUIRED)
 
@@ -51,7 +52,7 @@ class JoinGroupTests(MembersTestCase):
             (response.error_code, response.member_id, response.generation_id),
             (ErrorCode.UNKNOWN_MEMBER_ID, "somebody", -1),
         )
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
     def test_protocol_name(self) -> None:
         """The protocol name of an error is null from version 7 on, and empty before that."""
@@ -63,7 +64,7 @@ class JoinGroupTests(MembersTestCase):
         """A member without the group's protocol type or a common protocol is refused and leaves no state."""
         self.assertEqual(self.join_code(protocols=()), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         self.assertEqual(self.join_code(protocol_type=""), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
         self.settle()
         self.assertEqual(self.join_code(protocol_type="connect"), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         self.assertEqual(self.join_code(protocols=("other",)), ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -72,9 +73,9 @@ class JoinGroupTests(MembersTestCase):
         """A group whose given member id is never used is forgotten when that session would have ended."""
         self.assertEqual(self.join_code(version=9), ErrorCode.MEMBER_ID_REQUIRED)
         self.clock.advance(SESSION_MS / 1000 - 0.001)
-        self.assertIn("g", self.broker.groups.groups)
+        self.assertIn("g", groups_of(self.broker))
         self.clock.advance(0.001)
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
     def test_loading(self) -> None:
         """No member can join while the group may be about to be loaded."""
@@ -122,10 +123,12 @@ class NoTopicTests(MembersTestCase):
     def test_takes_its_time(self) -> None:
         """Members that arrive while the topic is being created wait, and join then."""
         ready: Deferred[None] = Deferred()
+        self.successResultOf(self.broker.groups.topic.ensure())
+        self.patch(self.broker.topics, "is_creating", lambda name: not ready.called)
         self.patch(self.broker.groups.topic, "ensure", lambda: ready)
         joining = self.join(version=9)
         self.assertNoResult(joining)
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
         ready.callback(None)
         self.assertEqual(self.successResultOf(joining).error_code, ErrorCode.MEMBER_ID_REQUIRED)
 

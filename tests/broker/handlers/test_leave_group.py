@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.errors import ErrorCode
+from tests.broker.coordinated import groups_of
 from tests.broker.members import MembersTestCase
 
 ONE, MANY = range(3), range(3, 6)
@@ -31,7 +32,7 @@ class LeaveGroupTests(MembersTestCase):
                 [(m.member_id, m.error_code) for m in response.members],
                 [(first, 0), ("other", UNKNOWN), (second, 0)],
             )
-            self.assertEqual(self.broker.groups.groups[group].state, "Empty")
+            self.assertEqual(groups_of(self.broker)[group].state, "Empty")
 
     def test_unknown_group(self) -> None:
         """Members of a missing group are unknown."""
@@ -43,7 +44,7 @@ class LeaveGroupTests(MembersTestCase):
             self.assertEqual(
                 [(m.member_id, m.error_code) for m in response.members], [("a", UNKNOWN), ("b", UNKNOWN)]
             )
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
     def test_not_served(self) -> None:
         """A group that cannot be served is an error of the whole request."""

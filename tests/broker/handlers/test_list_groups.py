@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkatx.broker.coordinator.runtime.runtime import CoordinatorRuntime
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from tests.broker.members import MembersTestCase
@@ -58,7 +59,7 @@ class ListGroupsTests(MembersTestCase):
 
     def test_loading(self) -> None:
         """The available groups are listed with an error while others are being loaded."""
-        self.broker.groups.loading = True
+        self.patch(CoordinatorRuntime, "loading", True)
         response = self.list()
         self.assertEqual(response.error_code, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.assertEqual(len(response.groups), 3)

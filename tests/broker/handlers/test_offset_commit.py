@@ -16,6 +16,7 @@ from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.broker.coordinated import offsets_of, partition_of, put_group
 from tests.broker.running import NOW_MS, BrokerTestCase, Held
 from tests.broker.stored import in_memory
 
@@ -67,7 +68,7 @@ class CommitTestCase(BrokerTestCase):
 
     def committed(self, partition: int = 0, group: str = "g", topic: str = "t") -> Committed | None:
         """Return the committed offset."""
-        return self.broker.groups.offsets.get(group, topic, partition)
+        return offsets_of(self.broker, group).get(group, topic, partition)
 
     def written(self) -> list[tuple[Any, Committed]]:
         """Return the keys and values in the log, from all partitions."""
@@ -132,7 +133,7 @@ class StoringTests(CommitTestCase):
         request = commit(1, 2)
         request.topics.append(commit(3, 4, 5, topic="u").topics[0])
         self.assertEqual(self.codes(request), [0] * 5)
-        segments: Any = self.broker.groups.topic.find("g").log.segments
+        segments: Any = partition_of(self.broker, "g").log.segments
         self.assertEqual(len(segments[0].written), 1)
         self.assertEqual(self.committed(2, topic="u"), Committed(5, 7, "m", NOW_MS))
 
@@ -207,7 +208,8 @@ class RefusalTests(CommitTestCase):
         """The group is asked with the member's fields; its error is each partition's."""
         self.codes(commit(1))  # so that the topic exists
         for code in (ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
-            group = self.broker.groups.groups["g"] = FakeGroup(code)  # type: ignore[assignment]
+            group = FakeGroup(code)
+            put_group(self.broker, group, "g")
             request = commit(2, 3, member_id="me", group_instance_id="i", generation_id_or_member_epoch=4)
             self.clock.advance(1)
             now_ms = self.broker.groups.now_ms()
@@ -220,7 +222,7 @@ class RefusalTests(CommitTestCase):
         """A stale member epoch is reported from version 9 on; older versions do not know the error."""
         self.codes(commit(1))
         for version in VERSIONS[1:]:
-            self.broker.groups.groups["g"] = FakeGroup(ErrorCode.STALE_MEMBER_EPOCH)  # type: ignore[assignment]
+            put_group(self.broker, FakeGroup(ErrorCode.STALE_MEMBER_EPOCH), "g")
             expected = ErrorCode.UNSUPPORTED_VERSION if version < 9 else ErrorCode.STALE_MEMBER_EPOCH
             request = commit(2, member_id="me", generation_id_or_member_epoch=4)
             self.assertEqual(self.codes(request, version), [expected])
@@ -228,7 +230,7 @@ class RefusalTests(CommitTestCase):
     def test_loading(self) -> None:
         """No offset is committed while the group's partition is loaded."""
         self.codes(commit(1))
-        self.patch(self.broker.groups.topic, "check", lambda group: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        self.patch(self.broker.groups.runtime, "check", lambda group: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.assertEqual(self.codes(commit(2)), [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
         self.assertEqual(self.committed(), Committed(1, 7, "m", NOW_MS))
 
@@ -244,7 +246,7 @@ class RefusalTests(CommitTestCase):
     def test_bug(self) -> None:
         """A bug in a group is UNKNOWN_SERVER_ERROR for each partition."""
         self.codes(commit(1))
-        self.broker.groups.groups["g"] = object()  # type: ignore[assignment]
+        put_group(self.broker, object(), "g")
         self.assertEqual(self.codes(commit(1)), [ErrorCode.UNKNOWN_SERVER_ERROR])
         self.assertEqual(len(self.flushLoggedErrors(AttributeError)), 1)
 
@@ -254,7 +256,7 @@ class FlushTests(CommitTestCase):
         """Make commits wait for a flush that the test ends."""
         super().setUp()
         self.codes(commit(1))
-        partition = self.broker.groups.topic.find("g")
+        partition = partition_of(self.broker, "g")
         partition.flush_messages = 1
         self.flushing: Deferred[int] = Deferred()
         self.patch(type(partition.log), "flushed_offset", property(lambda log: 0))

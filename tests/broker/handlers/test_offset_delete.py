@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.group.offset_records import encode_key
+from kafkatx.group.offset_records import Committed, encode_key
 from kafkatx.records.conversion import iter_any
 from kafkatx.wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -15,6 +15,7 @@ from kafkatx.wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
 )
+from tests.broker.coordinated import offsets_of, partition_of, put_group
 from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
 from tests.broker.stored import in_memory
 
@@ -55,7 +56,7 @@ class OffsetDeleteTests(CommitTestCase):
 
     def tombstones(self) -> list[bytes | None]:
         """Return the keys of the tombstones in the log, in order."""
-        log = self.broker.groups.topic.find("g").log
+        log = partition_of(self.broker, "g").log
         data = in_memory(log.read(0, 1 << 20, log.log_end_offset, True))
         return [record.key for record in iter_any(data) if record.value is None]
 
@@ -90,10 +91,9 @@ class OffsetDeleteTests(CommitTestCase):
 
     def test_members(self) -> None:
         """Members that are not consumers protect all offsets of the group; consumers only their topics'."""
-        groups = self.broker.groups.groups
-        groups["g"] = FakeGroup("connect")  # type: ignore[assignment]
+        put_group(self.broker, FakeGroup("connect"), "g")
         self.assertEqual(self.delete(u=[0]).error_code, ErrorCode.NON_EMPTY_GROUP)
-        groups["g"] = FakeGroup("consumer")  # type: ignore[assignment]
+        put_group(self.broker, FakeGroup("consumer"), "g")
         subscribed = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         self.assertEqual(
             self.parts(self.delete(t=[0, 1], u=[0])),
@@ -107,22 +107,20 @@ class OffsetDeleteTests(CommitTestCase):
         def append(*args: Any) -> Any:
             raise RequestError(ErrorCode.NOT_COORDINATOR)
 
-        self.patch(self.broker.groups.topic, "append", append)
+        self.patch(self.broker.groups.writer, "append", append)
         self.assertEqual(self.delete(t=[0]).error_code, ErrorCode.NOT_COORDINATOR)
         self.assertIsNotNone(self.committed(0))
 
     def test_flush(self) -> None:
         """The reply waits for the tombstones to be on disk with flush.messages, and reports a failure."""
+        self.codes(commit(1))
+        partition = partition_of(self.broker, "g")
+        partition.flush_messages = 1
+        self.patch(type(partition.log), "flushed_offset", property(lambda log: 0))
         for outcome, code in ((5, 0), (OSError("no"), ErrorCode.NOT_COORDINATOR)):
             flushing: Deferred[int] = Deferred()
-            self.codes(commit(1))
-            append = self.broker.groups.topic.append
-
-            def waits(*args: Any, append: Any = append, flushing: Deferred[int] = flushing) -> Deferred[int]:
-                append(*args)
-                return flushing
-
-            patched = self.patch(self.broker.groups.topic, "append", waits)
+            patched = self.patch(partition.log, "flush", lambda flushing=flushing: flushing)
+            offsets_of(self.broker).set("g", "t", 0, Committed(1))
             waiting = self.answer(KEY, 0, request("g", t=[0]))
             self.assertNoResult(waiting)
             flushing.callback(outcome) if isinstance(outcome, int) else flushing.errback(outcome)

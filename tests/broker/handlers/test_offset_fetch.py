@@ -12,6 +12,7 @@ from kafkatx.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
+from tests.broker.coordinated import put_group
 from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
 
 KEY = 9
@@ -124,7 +125,7 @@ class RefusalTests(FetchTestCase):
     def test_loading(self) -> None:
         """A group that is loading is an error of each partition in versions 0 and 1, then of the group."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        self.patch(self.broker.groups.topic, "check", lambda group: loading)
+        self.patch(self.broker.groups.runtime, "check", lambda group: loading)
         for version in VERSIONS:
             error, rows = self.fetch(version, {"t": [0, 1]})
             if version < 2:
@@ -141,7 +142,7 @@ class RefusalTests(FetchTestCase):
                 asked.append((member_id, epoch, now_ms))
                 return ErrorCode.STALE_MEMBER_EPOCH if epoch == 3 else ErrorCode.NONE
 
-        self.broker.groups.groups["g"] = FakeGroup()  # type: ignore[assignment]
+        put_group(self.broker, FakeGroup(), "g")
         request = self.request(9, "g", {"t": [0]})
         request.groups[0].member_id, request.groups[0].member_epoch = "me", 3
         (refused,) = self.ask(KEY, 9, request).groups
@@ -153,9 +154,9 @@ class RefusalTests(FetchTestCase):
 
     def test_bug(self) -> None:
         """A bug is answered with UNKNOWN_SERVER_ERROR."""
-        self.patch(self.broker.groups, "offsets", None)
+        self.patch(self.broker.groups, "offsets_of", None)
         for version in (1, 7, 9):
             error, rows = self.fetch(version, {"t": [0]})
             code = rows[0][-1] if version < 2 else error
             self.assertEqual(code, ErrorCode.UNKNOWN_SERVER_ERROR)
-        self.flushLoggedErrors(AttributeError)
+        self.flushLoggedErrors(TypeError)

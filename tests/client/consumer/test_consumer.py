@@ -505,7 +505,7 @@ class GroupTests(ConsumerTestCase):
 
     def committed(self) -> int:
         """Return the group's committed offset."""
-        offsets = self.broker.groups.offsets
+        offsets = self.broker.groups.offsets_of("g")
         found = [offsets.get("g", *place) for place in (T0, T1)]
         return sum(at.offset for at in found if at is not None)
 

@@ -11,6 +11,7 @@ from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.join_group import JoinGroupRequest
+from tests.broker.coordinated import offsets_of
 from tests.client.consumers import T0, T1, ConsumerTestCase
 
 
@@ -280,7 +281,7 @@ class ProcessInAGroupTests(ConsumerTestCase):
 
     def committed(self, partition: int) -> int:
         """Return the group's committed offset; -1: none."""
-        found = self.broker.groups.offsets.get("g", "t", partition)
+        found = offsets_of(self.broker, "g").get("g", "t", partition)
         return -1 if found is None else found.offset
 
     def test_commits_what_is_done(self) -> None:

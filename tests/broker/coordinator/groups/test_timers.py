@@ -8,7 +8,7 @@ import attrs
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.coordinator.timers import GroupTimers
+from kafkatx.broker.coordinator.groups.timers import GroupTimers
 from kafkatx.group.actions import NEVER_MS
 
 

@@ -7,12 +7,21 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.broker.coordinator.offset_expiry import MINUTE_MS
+from kafkatx.broker.coordinator.groups.offset_expiry import MINUTE_MS
+from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Record
 from kafkatx.group.offset_records import encode_key
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.records.conversion import iter_any
+from tests.broker.coordinated import (
+    groups_of,
+    groups_with_offsets,
+    offsets_of,
+    partition_of,
+    partitions_of,
+    put_group,
+)
 from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
 from tests.broker.running import NOW_MS
 from tests.broker.stored import in_memory
@@ -49,7 +58,7 @@ class ExpiryTestCase(CommitTestCase):
 
     def add(self, group: FakeGroup, *offsets: int) -> None:
         """Add a group with offsets of topic ``t``."""
-        self.broker.groups.groups[group.group_id] = group  # type: ignore[assignment]
+        put_group(self.broker, group)
         if offsets:
             self.assertEqual(set(self.codes(commit(*offsets, group=group.group_id))), {0})
 
@@ -60,7 +69,7 @@ class ExpiryTestCase(CommitTestCase):
     def tombstones(self) -> list[bytes | None]:
         """Return the keys of tombstones in the log."""
         keys = []
-        for partition in self.broker.groups.topic.partitions:
+        for partition in partitions_of(self.broker):
             log = partition.log
             data = in_memory(log.read(0, 1 << 30, log.log_end_offset, True))
             keys += [record.key for record in iter_any(data) if record.value is None]
@@ -73,10 +82,10 @@ class ExpireTests(ExpiryTestCase):
         self.add(FakeGroup(), 5, 6)
         self.assertEqual(self.expire(), 1)
         self.assertIsNone(self.broker.groups.find("g"))
-        self.assertEqual(self.broker.groups.offsets.groups(), [])
+        self.assertEqual(groups_with_offsets(self.broker), [])
         keys = [encode_key("g", "t", 0), encode_key("g", "t", 1), b"\0\2g"]
         self.assertEqual(self.tombstones(), keys)
-        segments: Any = self.broker.groups.topic.find("g").log.segments
+        segments: Any = partition_of(self.broker, "g").log.segments
         self.assertEqual(len(segments[0].written), 2)
 
     def test_not_yet(self) -> None:
@@ -129,36 +138,37 @@ class ExpireTests(ExpiryTestCase):
         self.add(FakeGroup("members", state="Stable"))
         self.add(FakeGroup("unused"))
         self.expire()
-        self.assertEqual(set(self.broker.groups.groups), {"other", "waits", "members"})
+        self.assertEqual(set(groups_of(self.broker)), {"other", "waits", "members"})
         self.assertEqual(self.tombstones(), [b"\0\2unused"])
 
     def test_cannot_be_written(self) -> None:
         """A group whose tombstones cannot be written stays until the next run, with a log line."""
         self.add(FakeGroup("a"), 5)
         self.add(FakeGroup("b"), 5)
-        topic = self.broker.groups.topic
-        append = topic.append
+        writer = self.broker.groups.writer
+        append = writer.append
 
-        def fails(group_id: str, records: Any) -> Any:
-            if group_id == "a":
+        def fails(partition: Partition, records: Any) -> Any:
+            if partition is partition_of(self.broker, "a"):
                 raise RequestError(ErrorCode.NOT_COORDINATOR)
-            return append(group_id, records)
+            return append(partition, records)
 
-        patched = self.patch(topic, "append", fails)
+        patched = self.patch(writer, "append", fails)
         with capturedLogs() as logs:
             self.assertEqual(self.expire(), 2)
         self.assertEqual([log["log_level"] for log in logs], [LogLevel.warn, LogLevel.info])
-        self.assertEqual(self.broker.groups.offsets.groups(), ["a"])
+        self.assertEqual(groups_with_offsets(self.broker), ["a"])
         patched.restore()
         self.expire()
-        self.assertEqual(self.broker.groups.offsets.groups(), [])
+        self.assertEqual(groups_with_offsets(self.broker), [])
 
     def test_loading(self) -> None:
-        """Groups that are not loaded are not expired."""
+        """Groups of a partition that was lost meanwhile are not expired."""
         self.add(FakeGroup(), 5)
-        self.patch(self.broker.groups.topic, "check", lambda group: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        self.expire()
-        self.assertIsNotNone(self.committed())
+        steps = self.broker.expiry.expire_each(self.now_ms)
+        self.broker.groups.runtime.role_changed(partition_of(self.broker), False)
+        self.assertEqual(len(list(steps)), 0)
+        self.assertEqual(self.tombstones(), [])
 
     def test_changes_meanwhile(self) -> None:
         """A group that was removed or replaced between two steps is left alone."""
@@ -169,7 +179,7 @@ class ExpireTests(ExpiryTestCase):
         self.broker.groups.remove("b")
         self.add(FakeGroup("c", empty_since_ms=NOW_MS))
         list(steps)
-        self.assertEqual(self.broker.groups.offsets.groups(), ["b", "c"])
+        self.assertEqual(groups_with_offsets(self.broker), ["b", "c"])
 
 
 class TopicTests(ExpiryTestCase):
@@ -184,8 +194,8 @@ class TopicTests(ExpiryTestCase):
             self.codes(commit(5, 6, group=group))
         self.codes(commit(7, topic="u"))
         self.delete("t")
-        self.assertEqual(self.broker.groups.offsets.of("g").keys(), {"u"})
-        self.assertEqual(self.broker.groups.offsets.groups(), ["g"])
+        self.assertEqual(offsets_of(self.broker, "g").of("g").keys(), {"u"})
+        self.assertEqual(groups_with_offsets(self.broker), ["g"])
         keys = [encode_key(group, "t", number) for group in ("g", "h", "a") for number in range(2)]
         self.assertCountEqual(self.tombstones(), keys)
         self.make_topic("t")
@@ -199,18 +209,19 @@ class TopicTests(ExpiryTestCase):
     def test_cannot_be_written(self) -> None:
         """A topic whose tombstones cannot be written is deleted all the same, with a log line."""
         self.codes(commit(5))
-        self.broker.groups.topic.find("g").min_insync_replicas = 2
+        partition_of(self.broker, "g").min_insync_replicas = 2
         with capturedLogs() as logs:
             self.delete("t")
         self.assertEqual([log["log_level"] for log in logs][:1], [LogLevel.warn])
         self.assertIsNone(self.committed())
 
-    def test_deletion_that_was_cut_short(self) -> None:
-        """Offsets of topics that no longer exist are removed after loading."""
+    def test_deleted_while_not_led(self) -> None:
+        """Offsets of topics that were deleted meanwhile are removed after loading."""
         self.codes(commit(5))
-        self.patch(self.broker.topics, "on_deleted", None)
+        partition = partition_of(self.broker)
+        self.broker.groups.runtime.role_changed(partition, False)
         self.delete("t")
-        self.assertIsNotNone(self.committed())
-        self.successResultOf(Deferred.fromCoroutine(self.broker.groups.open()))
+        self.assertEqual(self.tombstones(), [])
+        self.broker.groups.runtime.role_changed(partition, True)
         self.assertIsNone(self.committed())
         self.assertEqual(self.tombstones(), [encode_key("g", "t", 0)])

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.coordinator.replay import GroupReplayer
+from kafkatx.broker.coordinator.runtime.runtime import Replay
 from kafkatx.errors import ErrorCode
 from kafkatx.group.actions import Record
 from kafkatx.group.classic import records
 from kafkatx.group.offset_records import Committed, encode_key, encode_value
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
+from tests.broker.coordinated import groups_of, offsets_of, partition_of, reload
 from tests.broker.files import FileBrokerTestCase
 from tests.broker.members import DELAY_S, SESSION_MS, MembersTestCase
 from tests.broker.running import Held
@@ -28,7 +29,7 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
     def commit(self, group: str) -> None:
         """Commit an offset."""
         record = Record(encode_key(group, "t", 0), encode_value(Committed(7)))
-        self.broker.groups.topic.append(group, [record])
+        self.broker.groups.writer.append(partition_of(self.broker, group), [record])
 
     def test_members_go_on(self) -> None:
         """A stable group is restored after kill -9, and its members need not join again."""
@@ -71,16 +72,16 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         member = self.successResultOf(joining).member_id
         self.restart()
         self.assertEqual(self.beat(member, 1), ErrorCode.UNKNOWN_MEMBER_ID)
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
     def test_deleted(self) -> None:
         """A deleted group does not come back."""
         (member,) = self.settle()
         self.leave(member)
-        group = self.broker.groups.groups["g"]
+        group = groups_of(self.broker)["g"]
         self.assertEqual(self.successResultOf(self.deleted(group)), ErrorCode.NONE)
         self.restart()
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
     def deleted(self, group: Any) -> Any:
         """Delete a group."""
@@ -92,44 +93,48 @@ class RestartTests(FileBrokerTestCase, MembersTestCase):
         self.make_topic("t")
         self.commit("simple")
         self.restart()
-        self.assertEqual(self.broker.groups.offsets.get("simple", "t", 0), Committed(7))
+        self.assertEqual(offsets_of(self.broker, "simple").get("simple", "t", 0), Committed(7))
         self.assertEqual(self.describe("simple").group_state, "Empty")
 
-    def reopen(self) -> Held:
+    def reload(self) -> Held:
         """Forget everything and load again, with workers that wait."""
-        groups = self.broker.groups
-        groups.stop()
-        groups.groups.clear()
-        held = groups.topic._workers = Held()
-        self.successResultOf(Deferred.fromCoroutine(groups.open()))
+        held = Held()
+        self.patch(self.broker.groups.runtime, "_worker", lambda: held("offsets"))
+        reload(self.broker)
         return held
 
     def test_loading(self) -> None:
         """A group answers that it is loading until its partition has been read."""
         (member,) = self.settle()
-        held = self.reopen()
-        self.assertTrue(self.broker.groups.loading)
+        held = self.reload()
+        self.assertTrue(self.broker.groups.runtime.loading)
         self.assertEqual(self.join_code(member_id=member), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         held.work()
-        self.assertFalse(self.broker.groups.loading)
+        self.assertFalse(self.broker.groups.runtime.loading)
         self.assertEqual(self.beat(member, 1), ErrorCode.NONE)
 
     def test_stopped_while_loading(self) -> None:
         """A stop ends the loading; later results of the disk are dropped."""
         self.settle()
-        held = self.reopen()
+        held = self.reload()
         self.broker.groups.stop()
         held.work()
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})
 
 
 class ReplayTests(MembersTestCase):
+    def replay_anew(self) -> Replay:
+        """Forget the partition of group ``g``; return what replays it."""
+        partition = partition_of(self.broker, "g")
+        self.broker.groups.unload(partition.topic_partition.partition)
+        return self.broker.groups.replay(partition)
+
     def test_not_before_it_is_loaded(self) -> None:
         """Groups are found and sessions begin only when their whole partition is loaded."""
         (member,) = self.settle()
-        group: Any = self.broker.groups.groups.pop("g")
-        replay = GroupReplayer(self.broker.groups)
-        replay(2, *group.record())
+        group: Any = groups_of(self.broker)["g"]
+        replay = self.replay_anew()
+        replay(*group.record())
         self.clock.advance(SESSION_MS / 1000)
         self.assertIsNone(self.broker.groups.find("g"))
         replay.loaded()
@@ -140,8 +145,10 @@ class ReplayTests(MembersTestCase):
 
     def test_kinds(self) -> None:
         """A tombstone makes no group, and records of unknown kinds are skipped."""
-        replay = GroupReplayer(self.broker.groups)
-        replay(2, records.encode_key("g"), None)
-        replay(999, b"\x03\xe7 something", b"else")
+        self.successResultOf(self.broker.groups.topic.ensure())
+        replay = self.replay_anew()
+        replay(records.encode_key("g"), None)
+        replay(b"\x03\xe7 something", b"else")
+        replay(b"\0", b"too short for a version")
         replay.loaded()
-        self.assertEqual(self.broker.groups.groups, {})
+        self.assertEqual(groups_of(self.broker), {})

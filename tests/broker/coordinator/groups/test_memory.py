@@ -18,6 +18,7 @@ from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.broker.coordinated import groups_of
 from tests.broker.members import DELAY_S, JOIN, SESSION_MS, MembersTestCase
 
 HEARTBEAT, COMMIT = 68, 8
@@ -60,7 +61,7 @@ class ClassicTests(RoomTestCase):
         with capturedLogs() as events:
             self.assertEqual(self.codes(self.come(MEMBER)), [FULL])
             self.assertEqual(self.codes(self.come(MEMBER, version=9)), [FULL])
-        self.assertEqual((self.broker.groups.groups, self.used), ({}, 0))
+        self.assertEqual((groups_of(self.broker), self.used), ({}, 0))
         (warned,) = [event for event in events if event["log_level"] == LogLevel.warn]
         self.assertIn(f"kafkatx.group.member.max.bytes={MEMBER}", warned["why"])
         self.assertEqual(self.codes(self.come(MEMBER - 3000)), [])
@@ -76,8 +77,8 @@ class ClassicTests(RoomTestCase):
         joining = [self.come(15_000, group=f"g{number}") for number in range(7)]
         self.assertEqual(self.codes(*joining), [FULL, FULL, FULL])
         self.assertLessEqual(self.used, ALL)
-        for name in list(self.broker.groups.groups):
-            for member in list(self.broker.groups.groups[name].members):  # type: ignore[attr-defined]
+        for name in list(groups_of(self.broker)):
+            for member in list(groups_of(self.broker)[name].members):
                 self.leave(member, group=name)
         self.assertLess(self.used, 5 * (GROUP_BYTES + 500))
 
@@ -127,7 +128,7 @@ class ClassicTests(RoomTestCase):
                 if response.error_code == 0:
                     self.leave(response.member_id, group=f"g{number}")
         self.assertLessEqual(self.used, ALL + 1000)
-        self.assertLess(len(self.broker.groups.groups), 30)
+        self.assertLess(len(groups_of(self.broker)), 30)
         for _ in self.broker.expiry.expire_each(self.now_ms + 1):
             pass
         self.assertEqual(self.used, 0)
@@ -138,7 +139,7 @@ class ClassicTests(RoomTestCase):
         partition = OffsetCommitRequestPartition(0, 5)
         request = OffsetCommitRequest("g", -1, "", topics=[OffsetCommitRequestTopic("t", [partition])])
         self.ask(COMMIT, 7, request)
-        self.assertIn("g", self.broker.groups.groups)
+        self.assertIn("g", groups_of(self.broker))
         self.assertEqual(self.used, 0)
 
     def test_left_with_offsets(self) -> None:

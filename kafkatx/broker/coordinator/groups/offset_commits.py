@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.coordinator.offsets_topic import OffsetsTopic
+from kafkatx.broker.coordinator.groups.shard import GroupShard
+from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode
 from kafkatx.group.offset_records import Committed, encode_key, encode_value
-from kafkatx.group.offsets import Offsets
 from kafkatx.records.header import HEADER_BYTES
 from kafkatx.records.keyed import MOST_OVERHEAD
 from kafkatx.wire.messages.offset_commit import OffsetCommitResponsePartition
@@ -35,16 +35,16 @@ Change = tuple[str, int, Committed, OffsetCommitResponsePartition]
 class Commit:
     """The offsets that one request commits.
 
-    :ivar partition: the group's partition of ``__consumer_offsets``.
+    :ivar shard: the shard of the group.
     :ivar records: key and value of each record to write, all in one batch; empty once refused.
     :ivar size_bytes: the most that the records take in a batch.
     """
 
-    __slots__ = ("changes", "group_id", "partition", "records", "size_bytes")
+    __slots__ = ("changes", "group_id", "records", "shard", "size_bytes")
 
-    def __init__(self, group_id: str, partition: Partition, changes: list[Change]) -> None:
+    def __init__(self, group_id: str, shard: GroupShard, changes: list[Change]) -> None:
         self.group_id = group_id
-        self.partition = partition
+        self.shard = shard
         self.changes = changes
         self.records: list[tuple[bytes, bytes]] = []
         size = 0
@@ -61,16 +61,11 @@ class Commit:
         for change in self.changes:
             change[3].error_code = code
 
-    def apply(self, offsets: Offsets) -> None:
+    def apply(self) -> None:
         """Make the committed offsets those that are fetched: the commit is written."""
-        group_id = self.group_id
+        group_id, offsets = self.group_id, self.shard.offsets
         for topic, number, committed, _ in self.changes:
             offsets.set(group_id, topic, number, committed)
-
-    def flushed(self) -> Deferred[int] | None:
-        """Return a Deferred that may fail with OSError if ``flush.messages`` makes the commit wait."""
-        partition = self.partition
-        return partition.log.flush() if self.records and partition.must_flush else None
 
 
 Commits = dict[Partition, list[Commit]]
@@ -83,15 +78,14 @@ class OffsetCommitter:
     :ivar pending: the commits that are not staged yet.
     """
 
-    def __init__(self, topic: OffsetsTopic, replicas: ReplicaManager, offsets: Offsets) -> None:
-        self._topic = topic
+    def __init__(self, writer: RecordWriter, replicas: ReplicaManager) -> None:
+        self._writer = writer
         self._replicas = replicas
-        self._offsets = offsets
         self.pending: Commits = {}
 
     def add(self, commit: Commit) -> None:
         """Add a commit to the round."""
-        self.pending.setdefault(commit.partition, []).append(commit)
+        self.pending.setdefault(commit.shard.partition, []).append(commit)
 
     def stage(self) -> Commits:
         """Stage the records of the round and return its commits; refuse those that the log does not take."""
@@ -103,7 +97,7 @@ class OffsetCommitter:
         for partition, of_partition in commits.items():
             for batch in _batches(of_partition, partition.log.config.max_message_bytes):
                 records = [record for commit in batch for record in commit.records]
-                error = self._topic.stage(partition, records)
+                error = self._writer.stage(partition, records)
                 if error:
                     for commit in batch:
                         commit.refuse(error)
@@ -116,16 +110,21 @@ class OffsetCommitter:
         for partition, of_partition in commits.items():
             lost = partition in failed or partition.offline
             for commit in of_partition:
-                if lost:
+                if lost or commit.shard.dropped:
                     commit.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
                 elif commit.records:
-                    commit.apply(self._offsets)
+                    commit.apply()
+
+    def committed(self, commit: Commit) -> Deferred[None] | None:
+        """Wait until a written commit is committed, as :meth:`RecordWriter.committed`; None if refused."""
+        return self._writer.committed(commit.shard.partition) if commit.records else None
 
     def write(self, commit: Commit) -> None:
         """Write one commit by itself, at once."""
-        commits = {commit.partition: [commit]}
+        partition = commit.shard.partition
+        commits = {partition: [commit]}
         self._stage(commits)
-        self.settle(commits, self._replicas.write(commit.partition))
+        self.settle(commits, self._replicas.write(partition))
 
 
 def _batches(commits: Sequence[Commit], max_bytes: int) -> Iterator[Sequence[Commit]]:

@@ -1,61 +1,58 @@
-"""The replay of ``__consumer_offsets`` when a broker starts: the records that it reads and skips."""
+"""The reading of a partition when it is loaded: the records that are replayed, and those that are skipped."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.broker.coordinator import loader
-from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.broker.coordinator.runtime import loader
+from kafkatx.broker.coordinator.runtime.loader import load_partition
+from kafkatx.errors import KafkaTXError
 from kafkatx.records.batch import CONTROL
 from kafkatx.records.batch import Record as LogRecord
 from kafkatx.records.builder import BatchBuilder, assemble
 from kafkatx.records.compression import Codec
 from kafkatx.records.legacy import message_sets
-from tests.broker.coordinator.test_offsets_topic import TopicTestCase
-from tests.broker.running import NOW_MS, Held
+from tests.broker.running import NOW_MS, BrokerTestCase, at_once
 
-Replayed = list[tuple[int, bytes, "bytes | None"]]
+Replayed = list[tuple[bytes, "bytes | None"]]
 
 
-class LoadingTestCase(TopicTestCase):
-    """A test case with three partitions; :meth:`load` returns the replayed records."""
-
-    settings: ClassVar[Mapping[str, str]] = {"offsets.topic.num.partitions": "3"}
+class LoadingTestCase(BrokerTestCase):
+    """A test case with a partition; :meth:`load` returns the replayed records."""
 
     def setUp(self) -> None:
-        """Make the topic."""
+        """Make the partition."""
         super().setUp()
-        self.make()
+        (self.partition,) = self.make_topic("t")
         self.replayed: Replayed = []
-        self.loaded: list[int] = []
 
-    def replay(self, key_version: int, key: bytes, value: bytes | None) -> None:
-        """Record the call; version 9 is unreadable, and version 10 fails as with a bug."""
-        if key_version == 9:
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        """Record the call; a key of version 9 is unreadable, and version 10 fails as with a bug."""
+        if key[:2] == b"\0\x09":
             raise KafkaTXError("no")
-        if key_version == 10:
+        if key[:2] == b"\0\x0a":
             raise ZeroDivisionError
-        self.replayed.append((key_version, key, value))
+        self.replayed.append((key, value))
 
-    def begin(self) -> Deferred[None]:
+    def begin(self) -> Deferred[bool]:
         """Begin to load."""
+        end = self.partition.log.log_end_offset
         return Deferred.fromCoroutine(
-            self.topic.load(self.replay, lambda: self.loaded.append(len(self.replayed)))
+            load_partition(self.partition, end, at_once(""), self.clock, self.replay)
         )
 
     def load(self) -> Replayed:
         """Load; return the replayed records."""
-        self.successResultOf(self.begin())
+        self.assertTrue(self.successResultOf(self.begin()))
         return self.replayed
 
-    def put(self, batch: bytes, number: int = 0) -> None:
-        """Write a batch to a partition as it is."""
-        log = self.topic.partitions[number].log
+    def put(self, batch: bytes) -> None:
+        """Write a batch to the partition as it is."""
+        log = self.partition.log
         self.assertEqual(log.append(batch, 0, NOW_MS, batch[16] == 2).error, 0)
         log.write()
 
@@ -69,35 +66,29 @@ def batch(*records: tuple[bytes, bytes | None], codec: Codec = Codec.NONE) -> by
 
 
 class LoadTests(LoadingTestCase):
-    def test_every_partition(self) -> None:
-        """All partitions are replayed, one after the other, and each is reported when it is done."""
-        for number in range(3):
-            self.put(batch((b"\0\1%d" % number, b"v"), (b"\0\2%d" % number, b"w")), number)
-        self.assertEqual(
-            self.load(),
-            [(v, b"\0%c%d" % (v, n), value) for n in range(3) for v, value in ((1, b"v"), (2, b"w"))],
-        )
-        self.assertEqual(self.loaded, [2, 4, 6])
-
     def test_last_of_each_key(self) -> None:
         """Only the last record of each key is replayed, tombstones included, in the order of the offsets."""
         self.put(batch((b"\0\1a", b"1"), (b"\0\1b", b"2")))
         self.put(batch((b"\0\1a", b"3"), (b"\0\1c", b"4"), (b"\0\1b", None)))
-        self.assertEqual(self.load(), [(1, b"\0\1a", b"3"), (1, b"\0\1c", b"4"), (1, b"\0\1b", None)])
+        self.assertEqual(self.load(), [(b"\0\1a", b"3"), (b"\0\1c", b"4"), (b"\0\1b", None)])
 
     def test_nothing(self) -> None:
-        """An empty topic is loaded at once; so is a missing one."""
+        """An empty partition is loaded at once."""
         self.assertEqual(self.load(), [])
-        self.broker = self.make_broker()
-        self.assertEqual(self.load(), [])
-        self.assertEqual(self.topic.check("g"), ErrorCode.NONE)
+
+    def test_end(self) -> None:
+        """Records after the given end are not read."""
+        self.put(batch((b"a", b"1")))
+        self.put(batch((b"b", b"2")))
+        self.patch(self.partition.log, "log_end_offset", 1)
+        self.assertEqual(self.load(), [(b"a", b"1")])
 
     def test_formats(self) -> None:
         """Compressed batches and messages from before Kafka 0.11 are read."""
         self.put(batch((b"\0\1a", b"1"), codec=Codec.ZSTD))
         old = [LogRecord(0, NOW_MS, b"\0\1b", b"2", [])]
         self.put(message_sets.build(old, 1, Codec.NONE, 0))
-        self.assertEqual(self.load(), [(1, b"\0\1a", b"1"), (1, b"\0\1b", b"2")])
+        self.assertEqual(self.load(), [(b"\0\1a", b"1"), (b"\0\1b", b"2")])
 
     def test_in_pieces(self) -> None:
         """A log that is larger than one read is read in pieces."""
@@ -105,7 +96,7 @@ class LoadTests(LoadingTestCase):
         for n in range(20):
             self.put(batch((b"\0\1%d" % n, b"v" * 90)))
         reads: list[int] = []
-        log = self.topic.partitions[0].log
+        log = self.partition.log
         read = log.read
 
         def noted(offset: int, *rest: Any) -> Any:
@@ -120,13 +111,13 @@ class LoadTests(LoadingTestCase):
         """Records before the log start offset are not read."""
         self.put(batch((b"\0\1a", b"1")))
         self.put(batch((b"\0\1b", b"2")))
-        self.topic.partitions[0].log.advance_log_start(1)
-        self.assertEqual(self.load(), [(1, b"\0\1b", b"2")])
+        self.partition.log.advance_log_start(1)
+        self.assertEqual(self.load(), [(b"\0\1b", b"2")])
 
     def test_end_without_records(self) -> None:
         """A log whose last offsets were compacted away is read to its end."""
         self.put(batch((b"\0\1a", b"1")))
-        log = self.topic.partitions[0].log
+        log = self.partition.log
         read = log.read
         asked: list[int] = []
 
@@ -136,7 +127,7 @@ class LoadTests(LoadingTestCase):
 
         self.patch(log, "read", emptied)
         self.patch(log, "log_end_offset", 5)
-        self.assertEqual(self.load(), [(1, b"\0\1a", b"1")])
+        self.assertEqual(self.load(), [(b"\0\1a", b"1")])
         self.assertEqual(asked, [0, 1])
 
     def test_turns(self) -> None:
@@ -154,48 +145,29 @@ class LoadTests(LoadingTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
 
-class CheckTests(LoadingTestCase):
-    def test_loading(self) -> None:
-        """Groups of a partition that is not loaded yet get an error; those of a loaded one are served."""
-        held = Held()
-        self.broker = self.make_broker(held)
-        making = self.topic.ensure()
-        held.work()
-        self.successResultOf(making)
-        groups = {self.topic.partition_of(f"g{n}"): f"g{n}" for n in range(20)}
-        for number in range(3):
-            self.put(batch((b"\0\1a", b"1")), number)
-        doing = self.begin()
-        for done in range(4):
-            codes = [self.topic.check(groups[number]) for number in range(3)]
-            self.assertEqual(codes, [0] * done + [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * (3 - done))
-            held.work(1)
-        self.successResultOf(doing)
+class FailureTests(LoadingTestCase):
+    def assertUnreadable(self) -> None:
+        """Assert that the partition cannot be loaded, and that one line tells so."""
+        with capturedLogs() as logs:
+            self.assertFalse(self.successResultOf(self.begin()))
+        self.assertEqual([log["log_level"] for log in logs], [LogLevel.error])
+        self.assertEqual(self.replayed, [])
 
     def test_offline(self) -> None:
-        """A partition whose log dir has failed is not served; the others are."""
-        groups = {self.topic.partition_of(f"g{n}"): f"g{n}" for n in range(20)}
-        self.put(batch((b"\0\1a", b"1")), 2)
-        self.put(batch((b"\0\1a", b"1")), 1)
-        self.topic.partitions[1].go_offline()
-        with capturedLogs() as logs:
-            self.assertEqual(len(self.load()), 1)
-        self.assertEqual([log["log_level"] for log in logs], [LogLevel.error])
-        codes = [self.topic.check(groups[number]) for number in range(3)]
-        self.assertEqual(codes, [0, ErrorCode.COORDINATOR_NOT_AVAILABLE, 0])
-        self.assertEqual(len(self.loaded), 2)
+        """A partition whose log dir has failed cannot be read."""
+        self.put(batch((b"a", b"1")))
+        self.partition.go_offline()
+        self.assertUnreadable()
 
     def test_disk_fails(self) -> None:
-        """A partition whose disk fails during the load is not available; the others are."""
-        self.put(batch((b"\0\1a", b"1")), 1)
+        """A partition whose disk fails during the load is not replayed."""
+        self.put(batch((b"a", b"1")))
 
         def read(*args: Any) -> Any:
             raise OSError(errno.EIO, "Input/output error")
 
-        self.patch(self.topic.partitions[1].log, "read", read)
-        self.assertEqual(self.load(), [])
-        codes = {self.topic.check(f"g{n}") for n in range(20)}
-        self.assertEqual(codes, {ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+        self.patch(self.partition.log, "read", read)
+        self.assertUnreadable()
 
 
 class FaultTests(LoadingTestCase):
@@ -203,12 +175,10 @@ class FaultTests(LoadingTestCase):
         """Check that one log line has the number of skipped records and the first; the rest is replayed."""
         self.put(batch((b"\0\1last", b"v")))
         with capturedLogs() as logs:
-            self.assertEqual(self.load()[-1], (1, b"\0\1last", b"v"))
+            self.assertEqual(self.load()[-1], (b"\0\1last", b"v"))
         (line,) = [log for log in logs if log["log_level"] is LogLevel.warn]
         self.assertEqual(line["count"], count)
         self.assertIn(first, line["fault"])
-        self.assertEqual(self.topic.check("g"), ErrorCode.NONE)
-        self.assertEqual(len(self.loaded), 3)
 
     def test_unreadable_records(self) -> None:
         """Unreadable records are skipped, with one log line for all."""
@@ -223,7 +193,7 @@ class FaultTests(LoadingTestCase):
 
     def stored_batches(self) -> list[bytes]:
         """Return the batches that the log of partition 0 keeps."""
-        log: Any = self.topic.partitions[0].log
+        log: Any = self.partition.log
         batches: list[bytes] = log._storage._batches
         return batches
 
@@ -234,7 +204,7 @@ class FaultTests(LoadingTestCase):
         stored = self.stored_batches()
         stored[0] = stored[0][:-1] + b"\x02"
         self.check_passed_over(1, "offset 0")
-        self.assertEqual([key for _, key, _ in self.replayed], [b"\0\1b", b"\0\1last"])
+        self.assertEqual([key for key, _ in self.replayed], [b"\0\1b", b"\0\1last"])
 
     def test_no_batches_any_more(self) -> None:
         """A batch whose end is unknown ends the replay; the records before it are kept."""
@@ -243,7 +213,7 @@ class FaultTests(LoadingTestCase):
         stored = self.stored_batches()
         stored[1] = b"\xff" * len(stored[1])
         with capturedLogs() as logs:
-            self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
+            self.assertEqual(self.load(), [(b"\0\1a", b"v")])
         self.assertEqual([log["count"] for log in logs if log["log_level"] is LogLevel.warn], [1])
 
     def test_control_batches(self) -> None:
@@ -253,7 +223,7 @@ class FaultTests(LoadingTestCase):
         stored = self.stored_batches()
         self.put(batch((b"\0\1b", b"v")))
         stored[1] = mark[:8] + mark[8:]
-        self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
+        self.assertEqual(self.load(), [(b"\0\1a", b"v")])
 
     def test_no_key(self) -> None:
         """A record without a key is skipped; the topic may not always have been compacted."""
@@ -263,9 +233,9 @@ class FaultTests(LoadingTestCase):
         builder = BatchBuilder()
         builder.append(None, b"v", NOW_MS)
         stored[1] = builder.build(1)
-        self.assertEqual(self.load(), [(1, b"\0\1a", b"v")])
+        self.assertEqual(self.load(), [(b"\0\1a", b"v")])
 
     def test_short_key(self) -> None:
-        """A key that is too short to have a version is replayed as version -1, which is ignored."""
+        """A key may be short: what it means is not the loader's."""
         self.put(batch((b"\0", b"v")))
-        self.assertEqual(self.load(), [(-1, b"\0", b"v")])
+        self.assertEqual(self.load(), [(b"\0", b"v")])

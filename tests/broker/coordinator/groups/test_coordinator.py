@@ -8,12 +8,16 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
+from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, LogLine, Record, Replace, Store
 from kafkatx.group.offset_records import Committed
 from tests.broker.running import BrokerTestCase
 
 RECORDS = [Record(b"\x00\x02key", b"value")]
+NUMBER = partition_for("g", 50)
+"""The partition of group ``g``."""
 
 
 class FakeGroup:
@@ -47,20 +51,20 @@ class FakeGroup:
         return [Record(b"\x00\x02" + self.group_id.encode(), None)]
 
 
-class FakeTopic:
-    """An offsets topic that takes records, or refuses them."""
+class FakeWriter:
+    """A writer of records that takes them, or refuses them."""
 
     def __init__(self) -> None:
-        self.appended: list[tuple[str, list[Record]]] = []
+        self.appended: list[tuple[int, list[Record]]] = []
         self.error: ErrorCode | None = None
-        self.flushing: Deferred[int] | None = None
+        self.committing: Deferred[None] | None = None
 
-    def append(self, group_id: str, records: Sequence[Record]) -> Deferred[int] | None:
+    def append(self, partition: Partition, records: Sequence[Record]) -> Deferred[None] | None:
         """Keep the records, or fail."""
         if self.error is not None:
             raise RequestError(self.error)
-        self.appended.append((group_id, list(records)))
-        return self.flushing
+        self.appended.append((partition.topic_partition.partition, list(records)))
+        return self.committing
 
 
 class GroupsTestCase(BrokerTestCase):
@@ -68,8 +72,9 @@ class GroupsTestCase(BrokerTestCase):
         """Make one group, whose state machine the test plays."""
         super().setUp()
         self.groups = self.broker.groups
-        self.topic = FakeTopic()
-        self.patch(self.groups.topic, "append", self.topic.append)
+        self.writer = FakeWriter()
+        self.successResultOf(self.groups.topic.ensure())
+        self.patch(self.groups.writer, "append", self.writer.append)
         self.group = self.make_group()
         self.groups.add(self.group)
         self.delayed = len(self.clock.getDelayedCalls())
@@ -131,10 +136,10 @@ class AskTests(GroupsTestCase):
         token, waiting = self.wait()
         seen: list[Any] = []
         waiting.addCallback(
-            lambda _: seen.extend([list(self.topic.appended), self.ask(Answer(..., "again"))])
+            lambda _: seen.extend([list(self.writer.appended), self.ask(Answer(..., "again"))])
         )
         self.ask(Answer(token, "first"), Store(RECORDS), Answer(..., "own"))
-        self.assertEqual(seen, [[("g", RECORDS)], "again"])
+        self.assertEqual(seen, [[(NUMBER, RECORDS)], "again"])
 
     def test_group_id(self) -> None:
         """An empty group id is valid for offsets only, any other for every API."""
@@ -155,33 +160,33 @@ class StoreTests(GroupsTestCase):
         self.group.after_store = [Answer(token, "stored")]
         self.ask(Store(RECORDS), Answer(second, "after"), Answer(..., ""))
         self.assertEqual(order, ["stored", "after"])
-        self.assertEqual(self.topic.appended, [("g", RECORDS)])
+        self.assertEqual(self.writer.appended, [(NUMBER, RECORDS)])
         self.assertEqual(self.group.stored_with, [ErrorCode.NONE])
 
     def test_not_stored(self) -> None:
         """The group is told why its records could not be appended."""
-        self.topic.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        self.writer.error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         self.ask(Store(RECORDS), Answer(..., ""))
         self.assertEqual(self.group.stored_with, [ErrorCode.COORDINATOR_NOT_AVAILABLE])
 
     def test_flushed(self) -> None:
         """The group continues when its records are on disk, if ``flush.messages`` asks for that."""
         token, waiting = self.wait()
-        self.topic.flushing = Deferred()
+        self.writer.committing = Deferred()
         self.group.after_store = [Answer(token, "stored")]
         self.ask(Store(RECORDS), Answer(..., ""))
         self.assertNoResult(waiting)
-        self.topic.flushing.callback(1)
+        self.writer.committing.callback(None)
         self.assertEqual(self.successResultOf(waiting), "stored")
         self.assertEqual(self.group.stored_with, [ErrorCode.NONE])
 
     def test_deleted(self) -> None:
         """A group is removed when its tombstone is written; the request is answered when that is on disk."""
-        self.topic.flushing = Deferred()
+        self.writer.committing = Deferred()
         deleting = Deferred.fromCoroutine(self.groups.delete(self.group))
         self.assertIsNone(self.groups.find("g"))
         self.assertNoResult(deleting)
-        self.topic.flushing.errback(OSError(5, "bad disk"))
+        self.writer.committing.errback(RequestError(ErrorCode.NOT_COORDINATOR))
         self.assertEqual(self.successResultOf(deleting), ErrorCode.NOT_COORDINATOR)
 
     def test_replaced(self) -> None:
@@ -202,10 +207,10 @@ class StoreTests(GroupsTestCase):
         self.ask(Answer(..., ""))
         self.assertIsNotNone(self.groups.find("g"))
         self.group.deadline_ms = NEVER_MS
-        self.groups.offsets.set("g", "t", 0, Committed(1))
+        self.groups.offsets_of("g").set("g", "t", 0, Committed(1))
         self.ask(Answer(..., ""))
         self.assertIsNotNone(self.groups.find("g"))
-        self.groups.offsets.remove("g")
+        self.groups.offsets_of("g").remove("g")
         self.ask(Answer(..., ""))
         self.assertIsNone(self.groups.find("g"))
 
@@ -270,7 +275,7 @@ class TimerTests(GroupsTestCase):
         self.beat(1)
         self.clock.advance(1)
         self.assertEqual(self.successResultOf(waiting), "time")
-        self.assertEqual(self.topic.appended, [("g", RECORDS)])
+        self.assertEqual(self.writer.appended, [(NUMBER, RECORDS)])
 
     def test_another_in_its_place(self) -> None:
         """A replaced group is not called any more, and its remaining actions are dropped."""

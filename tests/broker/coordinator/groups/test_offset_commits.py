@@ -16,6 +16,7 @@ from kafkatx.net.requests import Staged
 from kafkatx.records.builder import build_values
 from kafkatx.wire.messages.offset_commit import OffsetCommitRequest
 from kafkatx.wire.schema import Message
+from tests.broker.coordinated import partition_of, partitions_of
 from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
 from tests.broker.running import NOW_MS, produce_request
 
@@ -34,7 +35,7 @@ class RoundTestCase(CommitTestCase):
         super().setUp()
         self.successResultOf(self.broker.groups.topic.ensure())
         self.writes: list[str] = []
-        for partition in self.broker.groups.topic.partitions:
+        for partition in partitions_of(self.broker):
             self.note_writes(partition)
 
     def note_writes(self, partition: Partition) -> None:
@@ -51,7 +52,7 @@ class RoundTestCase(CommitTestCase):
 
     def fail_write(self, group: str) -> None:
         """Make the next write to a group's partition fail."""
-        log = self.broker.groups.topic.find(group).log
+        log = partition_of(self.broker, group).log
 
         def write() -> None:
             log.truncate_to(log.log_end_offset)  # drops the staged records, as a failing write() does
@@ -80,12 +81,12 @@ class RoundTestCase(CommitTestCase):
 
     def limit(self, max_message_bytes: int) -> None:
         """Limit the log of group ``g`` to small batches."""
-        log = self.broker.groups.topic.find("g").log
+        log = partition_of(self.broker, "g").log
         log.configure(attrs.evolve(log.config, max_message_bytes=max_message_bytes))
 
     def batches(self, group: str) -> list[int]:
         """Return the number of records of each batch in a group's partition."""
-        segments: Any = self.broker.groups.topic.find(group).log.segments
+        segments: Any = partition_of(self.broker, group).log.segments
         return [w.last_offset - w.base_offset + 1 for segment in segments for w in segment.written]
 
 
@@ -160,20 +161,20 @@ class FailureTests(RoundTestCase):
 
     def test_too_few_replicas(self) -> None:
         """A commit fails with fewer in-sync replicas than min.insync.replicas."""
-        self.broker.groups.topic.find("g").min_insync_replicas = 2
+        partition_of(self.broker, "g").min_insync_replicas = 2
         self.assertEqual(self.round(commit(1)), [[ErrorCode.COORDINATOR_NOT_AVAILABLE]])
         self.assertIsNone(self.committed())
 
     def test_offline(self) -> None:
         """A commit fails in an offline log dir."""
-        self.broker.groups.topic.find("g").go_offline()
+        partition_of(self.broker, "g").go_offline()
         self.assertEqual(self.round(commit(1), commit(2)), [[ErrorCode.NOT_COORDINATOR]] * 2)
         self.assertIsNone(self.committed())
 
     def test_goes_offline_with_another(self) -> None:
         """A commit fails when its log dir fails during the write of another log."""
-        partition = self.broker.groups.topic.find(HERE)
-        other = self.broker.groups.topic.find(THERE)
+        partition = partition_of(self.broker, HERE)
+        other = partition_of(self.broker, THERE)
         write = other.log.write
 
         def fails() -> None:

@@ -1,7 +1,8 @@
-"""The loader of a partition of ``__consumer_offsets``: it reads from the start, in a worker, in pieces.
+"""The loader of a partition of an internal topic: it reads from the start, in a worker, in pieces.
 
 Only the last record of each key is kept, as compaction would do: so memory is bounded by the present state of
-the groups, however long their history, and the reactor thread has the least work.
+the coordinator, however long its history, and the reactor thread has the least work. It touches the log and
+the clock.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from twisted.logger import Logger
 
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError
-from kafkatx.group.offset_records import key_version
 from kafkatx.interfaces import Worker
 from kafkatx.records import conversion
 from kafkatx.types import FileSlice, Records
 
-ReplayRecord = Callable[[int, bytes, "bytes | None"], None]
-"""Takes (key version, key, value); raises KafkaTXError for a record that it cannot read."""
+ReplayRecord = Callable[[bytes, "bytes | None"], None]
+"""Takes a key and a value; raises KafkaTXError for a record that it cannot read."""
 
 READ_BYTES = 1 << 20
 """The size of one read."""
@@ -70,12 +70,15 @@ class _Latest:
 
 
 async def load_partition(
-    partition: Partition, worker: Worker, clock: IReactorTime, replay: ReplayRecord
+    partition: Partition, end: int, worker: Worker, clock: IReactorTime, replay: ReplayRecord
 ) -> bool:
-    """Replay one partition; return True if it could be read. Unreadable records are skipped."""
+    """Replay one partition; return True if it could be read. Unreadable records are skipped.
+
+    :param end: the offset to stop at, exclusive.
+    """
     latest = _Latest()
     try:
-        await _read(partition, worker, latest)
+        await _read(partition, end, worker, latest)
     except (OSError, RequestError) as error:
         _log.error("{partition} cannot be loaded: {error}", partition=partition.topic_partition, error=error)
         return False
@@ -90,11 +93,11 @@ async def load_partition(
     return True
 
 
-async def _read(partition: Partition, worker: Worker, latest: _Latest) -> None:
+async def _read(partition: Partition, end: int, worker: Worker, latest: _Latest) -> None:
     log = partition.log
     if partition.offline:
         raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "its log dir is offline")
-    offset, end = log.log_start_offset, log.log_end_offset
+    offset = log.log_start_offset
     while offset < end:
         warming = log.warm(offset, READ_BYTES)
         if warming is not None:
@@ -121,7 +124,7 @@ async def _replay_all(latest: _Latest, clock: IReactorTime, replay: ReplayRecord
 
 def _replay_one(latest: _Latest, replay: ReplayRecord, key: bytes, value: bytes | None) -> None:
     try:
-        replay(key_version(key), key, value)
+        replay(key, value)
     except KafkaTXError as error:
         latest.fault(str(error))
     except Exception:

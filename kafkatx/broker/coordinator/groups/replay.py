@@ -1,6 +1,6 @@
 """Replay of the records of ``__consumer_offsets`` into groups and their offsets, a partition at a time.
 
-Pure: :mod:`kafkatx.broker.coordinator.loader` reads the records.
+:mod:`kafkatx.broker.coordinator.runtime.loader` reads the records. It touches nothing before all are there.
 """
 
 from __future__ import annotations
@@ -9,19 +9,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
+from kafkatx.broker.coordinator.groups.shard import GroupShard
 from kafkatx.group.actions import Action, Group
 from kafkatx.group.classic import records as classic_records
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer import records as consumer_records
 from kafkatx.group.consumer.group import ConsumerGroup
 from kafkatx.group.offset_records import key_version
-from kafkatx.group.offsets import Offsets
 
 
 class Groups(Protocol):
     """The part of the group coordinator that groups are replayed into."""
 
-    offsets: Offsets
     now_ms: Callable[[], int]
 
     def new_classic(self, group_id: str) -> ClassicGroup:
@@ -29,6 +28,12 @@ class Groups(Protocol):
 
     def new_consumer(self, group_id: str) -> ConsumerGroup:
         """Return a new group of KIP-848, not coordinated yet."""
+
+    def serve(self, shard: GroupShard) -> None:
+        """Serve the groups of a partition from now on."""
+
+    def loaded(self, shard: GroupShard) -> None:
+        """Finish the load of a partition."""
 
     def make(self, group_id: str) -> Group:
         """Coordinate a new group of the classic protocol."""
@@ -43,25 +48,23 @@ class Groups(Protocol):
 class GroupReplayer:
     """The groups of a partition that is being loaded; they are not coordinated before :meth:`loaded`."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: Groups, shard: GroupShard) -> None:
         self._groups = groups
+        self._shard = shard
         self._found: dict[str, Group] = {}
-        self._with_offsets: set[str] = set()
 
-    def __call__(self, key_version: int, key: bytes, value: bytes | None) -> None:
+    def __call__(self, key: bytes, value: bytes | None) -> None:
         """Replay the last record of a key; skip one of an unknown version (KIP-915).
 
         :raises KafkaTXError: it cannot be read.
         """
-        replay = REPLAY.get(key_version)
+        replay = REPLAY.get(key_version(key))
         if replay is not None:
             replay(self, key, value)
 
     def offset(self, key: bytes, value: bytes | None) -> None:
         """Replay a committed offset."""
-        group_id = self._groups.offsets.replay(key, value)
-        if group_id is not None:
-            self._with_offsets.add(group_id)
+        self._shard.offsets.replay(key, value)
 
     def classic(self, key: bytes, value: bytes | None) -> None:
         """Replay a group of the classic protocol."""
@@ -82,13 +85,16 @@ class GroupReplayer:
 
     def loaded(self) -> None:
         """Coordinate the groups of the partition, which is loaded; the sessions of their members begin."""
-        found, self._found = self._found, {}
-        with_offsets, self._with_offsets = self._with_offsets, set()
+        groups, shard, found = self._groups, self._shard, self._found
+        groups.serve(shard)
         for group in found.values():
-            self._groups.add(group)
-            self._groups.perform(group, group.loaded(self._groups.now_ms()))
-        for group_id in with_offsets - found.keys():  # consumers that are in no group
-            self._groups.make(group_id)
+            if shard.dropped:
+                return  # a record of a group before could not be written
+            groups.add(group)
+            groups.perform(group, group.loaded(groups.now_ms()))
+        for group_id in [name for name in shard.offsets.groups() if name not in shard.groups]:
+            groups.make(group_id)  # consumers that are in no group
+        groups.loaded(shard)
 
 
 REPLAY: Mapping[int, Callable[[GroupReplayer, bytes, bytes | None], None]] = MappingProxyType(

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.coordinator.work_queue import TURN_S, GroupWorkQueue
+from kafkatx.broker.coordinator.groups.work_queue import TURN_S, GroupWorkQueue
 from kafkatx.errors import ErrorCode, RequestError
 
 

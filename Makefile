@@ -26,11 +26,12 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test tests lint docs documents clean interop clients faults attack bench bench-quick bench-guard
+.PHONY: help install run zookeeper demo test tests lint docs documents clean interop clients faults attack bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
 	@echo '                          (PORT=9192, DATA=DIR, OPTIONS="--set name=value" change that)'
+	@echo 'make zookeeper            start a ZooKeeper for trials on 127.0.0.1:2181, data under ./zookeeper-data (PORT=, DATA=)'
 	@echo 'make demo [INPUT=FILE]    lines of FILE (or the git history) through a broker and PySpark to Parquet'
 	@echo 'make install              create .venv with kafkatx and every extra (PYTHON=python3.12 chooses one)'
 	@echo 'make test                 lint, types, import floors, docs, then every test'
@@ -68,6 +69,10 @@ $(STAMP): setup.cfg pyproject.toml
 
 run: install
 	@exec $(BIN)/kafkatx up --config $(CONFIG) $(if $(PORT),--port $(PORT)) $(if $(DATA),--data $(DATA)) $(OPTIONS)
+
+# From the jars inside pyspark; needs Java. make run OPTIONS="--set zookeeper.connect=127.0.0.1:2181" uses it.
+zookeeper: install
+	@exec $(BIN)/python -m kafkatx.testing.zookeeper $(if $(PORT),--port $(PORT)) $(if $(DATA),--data $(DATA))
 
 demo: install
 	@$(BIN)/python -m kafkatx.demo $(if $(INPUT),'$(INPUT)')

@@ -18,7 +18,9 @@ from twisted.python.failure import Failure
 
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
+from kafkatx.config.table import broker as b
 from kafkatx.daemon.hang_up import HangUp, Reactor
+from kafkatx.daemon.identity import identified, with_same_id
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
@@ -68,7 +70,7 @@ class ProcessService(BrokerService):
         :param reloads: True if SIGHUP has the settings read again; otherwise it stops the broker.
         :raises SettingError: the settings are wrong.
         """
-        config = source.load()
+        config = identified(source.load())
         super().__init__(config, installed_parts(config), reactor)
         self._source = source
         self._note: ProcessNote | None = None
@@ -117,6 +119,7 @@ class ProcessService(BrokerService):
     def _reload(self) -> None:
         """Read the settings again."""
         reading = self.broker.workers("settings")(partial(self._source.load))
+        reading.addCallback(with_same_id, self.config[b.BROKER_ID])
         reading.addCallback(self.broker.reload).addErrback(_not_reloaded)
 
 

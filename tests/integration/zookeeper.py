@@ -3,87 +3,46 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
-import signal
-import socket
-import subprocess
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
-import pyspark
 from twisted.internet import reactor
 from twisted.internet.address import IPv4Address
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.interfaces import IAddress, IListeningPort, ITCPTransport
 from twisted.internet.protocol import Factory, Protocol
 
+from kafkatx.testing import zookeeper as testing
 from tests.ports import free_port
 
-_JARS = Path(pyspark.__file__).parent / "jars" / "*"
-_JAVA = ("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dzookeeper.4lw.commands.whitelist=ruok")
-_SETTINGS = """\
-tickTime={tick_ms}
-dataDir={folder}/data
-clientPort={port}
-clientPortAddress=127.0.0.1
-admin.enableServer=false
-maxClientCnxns=0
-"""
-START_S = 60.0
 
-
-class ZooKeeperServer:
-    """A ZooKeeper server process.
+class ZooKeeperServer(testing.ZooKeeperServer):
+    """A server in a temporary folder, which serves when it is made.
 
     :param tick_ms: its unit of time; sessions last from 2 to 20 of it.
     """
 
-    def __init__(self, tick_ms: int = 500) -> None:
-        self.port = free_port()
-        self._folder = tempfile.mkdtemp(prefix="kafkatx-zookeeper-")
-        settings = Path(self._folder) / "zoo.cfg"
-        settings.write_text(_SETTINGS.format(tick_ms=tick_ms, folder=self._folder, port=self.port))
-        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-        self._process = subprocess.Popen(
-            ["java", *_JAVA, "-cp", str(_JARS), main, str(settings)],
-            cwd=self._folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline_s = time.monotonic() + START_S
-        while not self.is_ready():
-            if self._process.poll() is not None or time.monotonic() > deadline_s:
-                self.stop()
-                raise RuntimeError("ZooKeeper did not start")
-            time.sleep(0.05)
-
-    def is_ready(self) -> bool:
-        """Return True if the server says that it is well."""
+    def __init__(
+        self, tick_ms: int = 500, settings: Mapping[str, str] = MappingProxyType({}), java: Sequence[str] = ()
+    ) -> None:
+        self.scratch = tempfile.mkdtemp(prefix="kafkatx-zookeeper-")
+        super().__init__(Path(self.scratch), free_port(), tick_ms=tick_ms, settings=settings, java=java)
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
-                connection.sendall(b"ruok")
-                return connection.recv(4) == b"imok"
-        except OSError:
-            return False
-
-    def freeze(self) -> None:
-        """Stop the process, which keeps its connections."""
-        os.kill(self._process.pid, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Continue the process."""
-        os.kill(self._process.pid, signal.SIGCONT)
+            self.start()
+            self.wait()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Kill the process and remove its folder."""
-        self._process.kill()
-        self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self.kill()
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 @lru_cache(maxsize=1)

@@ -110,6 +110,10 @@ class ZooKeeperServer:
                 raise ZooKeeperDidNotStart(f"{what}; see {self.folder / 'zookeeper.log'}")
             time.sleep(POLL_S)
 
+    def is_running(self) -> bool:
+        """Return True if there is a process."""
+        return self._process is not None and self._process.poll() is None
+
     def mode(self) -> str | None:
         """Return "standalone", "leader" or "follower"; None if it serves no clients."""
         for line in self.ask("srvr").splitlines():
@@ -151,7 +155,7 @@ class ZooKeeperServer:
         return 0 if self._process is None else self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self.is_running():
             self._process.send_signal(number)
 
 

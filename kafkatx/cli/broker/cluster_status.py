@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import attrs
 
-from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.types import NO_LEADER
 
 if TYPE_CHECKING:
     from kafkatx.blocking.connection import Channel
@@ -35,6 +38,23 @@ class LogDirStatus:
 
 
 @attrs.frozen
+class NodeStatus:
+    """One of several brokers.
+
+    :ivar leads: number of partitions that it leads.
+    :ivar problem: why it does not answer; None if it does.
+    """
+
+    id: int
+    advertised: str
+    rack: str | None
+    leads: int
+    listeners: list[str]
+    log_dirs: list[LogDirStatus]
+    problem: str | None = None
+
+
+@attrs.frozen
 class ClusterStatus:
     """A broker's answers about itself and its cluster.
 
@@ -42,6 +62,8 @@ class ClusterStatus:
     :ivar listeners: where it listens, as in its settings; empty if it does not say.
     :ivar advertised: ``host:port`` that it tells clients to dial.
     :ivar partitions: the number of partitions of all topics.
+    :ivar without_leader: the number of partitions that have no leader.
+    :ivar nodes: all brokers, each asked by itself, if there are several.
     """
 
     node_id: int
@@ -53,10 +75,12 @@ class ClusterStatus:
     topics: int
     partitions: int
     log_dirs: list[LogDirStatus]
+    without_leader: int = 0
+    nodes: list[NodeStatus] = attrs.Factory(list)
 
 
 def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
-    """Ask the first of these brokers that answers.
+    """Ask the first of these brokers that answers and, if there are several, each broker of its cluster.
 
     :param bootstrap: ``host:port``, with commas between.
     :param timeout_s: the time to wait for a connection, and for each reply.
@@ -68,21 +92,25 @@ def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
     from kafkatx.clientcore.bootstrap import parse_bootstrap
     from kafkatx.clientcore.errors import ConnectionFailed
 
+    def dial(host: str, port: int) -> Connection:
+        return Connection(host, port, timeout_s=timeout_s, connect_timeout_s=timeout_s)
+
     addresses = parse_bootstrap(bootstrap)
     for number, (host, port) in enumerate(addresses, 1):
-        with Connection(host, port, timeout_s=timeout_s, connect_timeout_s=timeout_s) as connection:
+        with dial(host, port) as connection:
             try:
-                return describe_broker(connection, connection.address)
+                return describe_broker(connection, connection.address, dial)
             except ConnectionFailed:
                 if number == len(addresses):
                     raise
     raise AssertionError("a bootstrap list has at least one address")
 
 
-def describe_broker(connection: Channel, address: str) -> ClusterStatus:
+def describe_broker(connection: Channel, address: str, dial: Callable[[str, int], Channel]) -> ClusterStatus:
     """Ask one broker; requests that it does not know leave their fields empty.
 
     :param address: the ``host:port`` that was dialled.
+    :param dial: connects to the other brokers, if there are several.
     """
     from kafkatx.clientcore.bootstrap import format_address
     from kafkatx.clientcore.metadata import from_response
@@ -93,6 +121,9 @@ def describe_broker(connection: Channel, address: str) -> ClusterStatus:
     cluster = from_response(connection.request(metadata_request(None, version, False), version))
     node = _asked_node(cluster, address)
     shown = [topic for topic in cluster.topics.values() if not topic.error]
+    leaders = Counter(partition.leader for topic in shown for partition in topic.partitions.values())
+    several = len(cluster.brokers) > 1
+    nodes = [_node(one, leaders[one.id], dial) for _, one in sorted(cluster.brokers.items()) if several]
     return ClusterStatus(
         -1 if node is None else node.id,
         address if node is None else format_address((node.host, node.port)),
@@ -101,9 +132,26 @@ def describe_broker(connection: Channel, address: str) -> ClusterStatus:
         len(cluster.brokers),
         [] if node is None else _listeners(connection, node.id),
         len(shown),
-        sum(len(topic.partitions) for topic in shown),
-        _log_dirs(connection),
+        sum(leaders.values()),
+        [] if node is None else _log_dirs(connection),
+        leaders[NO_LEADER],
+        nodes,
     )
+
+
+def _node(node: BrokerNode, leads: int, dial: Callable[[str, int], Channel]) -> NodeStatus:
+    """Ask one of several brokers."""
+    from kafkatx.clientcore.bootstrap import format_address
+
+    advertised = format_address((node.host, node.port))
+    connection = dial(node.host, node.port)
+    try:
+        listeners, log_dirs = _listeners(connection, node.id), _log_dirs(connection)
+    except KafkaTXError as error:
+        return NodeStatus(node.id, advertised, node.rack, leads, [], [], str(error))
+    finally:
+        connection.close()
+    return NodeStatus(node.id, advertised, node.rack, leads, listeners, log_dirs)
 
 
 def _asked_node(cluster: ClusterMetadata, address: str) -> BrokerNode | None:

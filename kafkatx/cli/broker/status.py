@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
 import click
 
-from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus, ask_broker
+from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus, NodeStatus, ask_broker
 from kafkatx.cli.broker.lock_holder import find_holder, uptime_s
 from kafkatx.cli.broker.settings import data_directory
 from kafkatx.cli.broker.stop import running_broker
@@ -63,8 +63,9 @@ class LocalProcess:
 def status(bootstrap: str | None, data: str | None, config: str | None, timeout: float, as_json: bool) -> int:
     """Show whether a broker is ready, its version, process, listeners and log dirs.
 
-    The exit status is 0 if the broker serves clients and 1 if not. Without -b, --data and --config it is the
-    broker of ./data, if one runs there, or else the one at 127.0.0.1:9092.
+    In a cluster of several brokers it shows all of them. The exit status is 0 if the broker serves clients
+    and 1 if not. Without -b, --data and --config it is the broker of ./data, if one runs there, or else the
+    one at 127.0.0.1:9092.
     """
     try:
         process, found = _find(bootstrap, data, config, timeout)
@@ -75,7 +76,7 @@ def status(bootstrap: str | None, data: str | None, config: str | None, timeout:
             say(f"kafkatx: {error}")
         return 1
     if process is None:
-        process = _local_process(found)
+        process = _local_process(found.cluster_id, found.log_dirs)
     if as_json:
         show_json(_fields(process, found))
     elif interactive(sys.stdout):
@@ -129,17 +130,17 @@ def _note_of(directory: str, pid: int) -> ProcessNote | None:
     return note if note is not None and note.pid == pid else None
 
 
-def _local_process(found: ClusterStatus) -> LocalProcess | None:
+def _local_process(cluster_id: str | None, log_dirs: Iterable[LogDirStatus]) -> LocalProcess | None:
     """Find the process of a broker that was asked by its address, if its log dirs are on this machine.
 
     A dir of that name may be on this machine by chance, so that it must say the same cluster id.
     """
-    for log_dir in found.log_dirs:
+    for log_dir in log_dirs:
         try:
             holder = find_holder(log_dir.path)
         except OSError:
             continue
-        if holder.pid is not None and _cluster_id(log_dir.path) == found.cluster_id:
+        if holder.pid is not None and _cluster_id(log_dir.path) == cluster_id:
             return LocalProcess(holder.pid, _note_of(log_dir.path, holder.pid))
     return None
 
@@ -163,7 +164,18 @@ def _fields(process: LocalProcess | None, found: ClusterStatus) -> dict[str, obj
         "uptime_s": None if process is None else uptime_s(process.pid),
         "log_file": None if note is None else note.log_file,
         **attrs.asdict(found),
+        "nodes": [
+            {**attrs.asdict(node), **_process_fields(_local_process(found.cluster_id, node.log_dirs))}
+            for node in found.nodes
+        ],
     }
+
+
+def _process_fields(process: LocalProcess | None) -> dict[str, object]:
+    """Return what is known of the process of one of several brokers."""
+    if process is None:
+        return {"pid": None, "uptime_s": None}
+    return {"pid": process.pid, "uptime_s": uptime_s(process.pid)}
 
 
 def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[str, str]]:
@@ -175,17 +187,39 @@ def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[
         running_s = uptime_s(process.pid)
         if running_s is not None:
             yield "uptime", duration(running_s)
-    yield "node id", str(found.node_id)
+    if not found.nodes or found.node_id >= 0:
+        yield "node id", str(found.node_id)
     yield "cluster id", found.cluster_id or "none"
     yield "controller", str(found.controller_id)
     yield "brokers", str(found.brokers)
-    yield "listeners", ", ".join(found.listeners) or "unknown"
-    yield "advertised", found.advertised
-    yield "topics", f"{found.topics} ({found.partitions} partitions)"
-    for log_dir in found.log_dirs:
-        yield "log dir", _log_dir(log_dir)
+    if not found.nodes or found.listeners:
+        yield "listeners", ", ".join(found.listeners) or "unknown"
+    yield "advertised" if not found.nodes or found.node_id >= 0 else "bootstrap", found.advertised
+    without = f", {found.without_leader} without a leader" if found.without_leader else ""
+    yield "topics", f"{found.topics} ({found.partitions} partitions{without})"
+    if found.nodes:
+        for node in found.nodes:
+            yield f"broker {node.id}", _node(node, _local_process(found.cluster_id, node.log_dirs))
+            for log_dir in node.log_dirs:
+                yield f"log dir of {node.id}", _log_dir(log_dir)
+    else:
+        for log_dir in found.log_dirs:
+            yield "log dir", _log_dir(log_dir)
     if note is not None and note.log_file is not None:
         yield "log", note.log_file
+
+
+def _node(node: NodeStatus, process: LocalProcess | None) -> str:
+    """Describe one of several brokers in a line."""
+    parts = [node.advertised]
+    if node.rack is not None:
+        parts.append(f"rack {node.rack}")
+    parts.append(f"leads {node.leads} partitions")
+    if process is not None:
+        parts.append(f"process {process.pid}")
+    if node.problem is not None:
+        parts.append(f"does not answer: {node.problem}")
+    return ", ".join(parts)
 
 
 def _log_dir(log_dir: LogDirStatus) -> str:

@@ -52,10 +52,24 @@ class OneBroker(Connection):
         return self.answers[type(message)]
 
 
+class Silent(OneBroker):
+    """A connection to a broker that has gone."""
+
+    def request(self, message: Any, version: int | None = None) -> Any:
+        """Fail."""
+        raise ConnectionFailed("gone")
+
+
+def no_other(host: str, port: int) -> OneBroker:
+    """Fail: a single broker is not asked twice."""
+    raise AssertionError(f"{host}:{port} was asked, too")
+
+
 def metadata(*node_ids: int) -> MetadataResponse:
     """Make a reply with two topics, one of them with an error."""
     good = MetadataResponseTopic(
-        name="t", partitions=[MetadataResponsePartition(partition_index=n) for n in range(3)]
+        name="t",
+        partitions=[MetadataResponsePartition(partition_index=n, leader_id=1 if n else -1) for n in range(3)],
     )
     bad = MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name="u")
     brokers = [MetadataResponseBroker(n, f"broker{n}", 9092) for n in node_ids]
@@ -93,7 +107,7 @@ class DescribeBrokerTests(SynchronousTestCase):
                 DescribeLogDirsRequest: LOG_DIRS,
             }
         )
-        found = describe_broker(broker, "127.0.0.1:9092")
+        found = describe_broker(broker, "127.0.0.1:9092", no_other)
         self.assertEqual((found.node_id, found.advertised, found.brokers), (1, "broker1:9092", 1))
         self.assertEqual((found.topics, found.partitions), (1, 3))
         self.assertEqual(found.listeners, ["A://:1", "B://:2"])
@@ -108,15 +122,38 @@ class DescribeBrokerTests(SynchronousTestCase):
 
     def test_old_broker(self) -> None:
         """A broker that knows only metadata has no listeners and log dirs."""
-        found = describe_broker(OneBroker({MetadataRequest: metadata(1)}), "127.0.0.1:9092")
+        found = describe_broker(OneBroker({MetadataRequest: metadata(1)}), "127.0.0.1:9092", no_other)
         self.assertEqual((found.listeners, found.log_dirs), ([], []))
 
     def test_several_brokers(self) -> None:
         """The broker among several is the one that advertises the address, or none."""
         connection = OneBroker({MetadataRequest: metadata(1, 2)})
-        self.assertEqual(describe_broker(connection, "broker2:9092").node_id, 2)
-        found = describe_broker(connection, "127.0.0.1:1")
+
+        def dial(host: str, port: int) -> OneBroker:
+            return OneBroker({})
+
+        self.assertEqual(describe_broker(connection, "broker2:9092", dial).node_id, 2)
+        found = describe_broker(connection, "127.0.0.1:1", dial)
         self.assertEqual((found.node_id, found.advertised, found.brokers), (-1, "127.0.0.1:1", 2))
+        self.assertEqual(found.log_dirs, [])
+
+    def test_each_of_several(self) -> None:
+        """Each of several brokers is asked at its own address; one that does not answer is told."""
+        made: list[tuple[str, int]] = []
+
+        def dial(host: str, port: int) -> OneBroker:
+            made.append((host, port))
+            if host == "broker2":
+                return Silent({})
+            return OneBroker({DescribeConfigsRequest: LISTENERS, DescribeLogDirsRequest: LOG_DIRS})
+
+        found = describe_broker(OneBroker({MetadataRequest: metadata(1, 2)}), "x:1", dial)
+        self.assertEqual(made, [("broker1", 9092), ("broker2", 9092)])
+        one, two = found.nodes
+        self.assertEqual((one.id, one.advertised, one.listeners), (1, "broker1:9092", ["A://:1", "B://:2"]))
+        self.assertEqual((one.leads, len(one.log_dirs), one.problem), (2, 2, None))
+        self.assertEqual((two.id, two.log_dirs, two.problem), (2, [], "gone"))
+        self.assertEqual((found.partitions, found.without_leader), (3, 1))
 
 
 class AskBrokerTests(SynchronousTestCase):

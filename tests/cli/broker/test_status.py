@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 
+import attrs
 from click.testing import CliRunner, Result
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli.broker import status as module
-from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus
+from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus, NodeStatus
 from kafkatx.cli.broker.lock_holder import Holder
 from kafkatx.cli.broker.status import duration, size, status
 from kafkatx.clientcore.errors import ConnectionFailed
@@ -52,6 +53,28 @@ class StatusTests(SynchronousTestCase):
         self.assertEqual(rows["log dir"], "/b: KAFKA_STORAGE_ERROR")
         self.assertNotIn("process", rows)
         self.assertIn("log dir\t/a: 1.5 KiB in 7 partitions, 2.0 TiB free\n", self.invoke("-b", "h:1").output)
+
+    def test_several_brokers(self) -> None:
+        """A row for each of several brokers, and its log dirs; the process of one on this machine."""
+        self.holder = Holder(4711)
+        self.patch(module, "_cluster_id", lambda path: "c" if path == "/a" else None)
+        nodes = [
+            NodeStatus(1, "h:9093", "r", 4, [], DIRS[:1]),
+            NodeStatus(2, "h:9094", None, 3, [], [], "gone"),
+        ]
+        several = attrs.evolve(
+            FOUND, node_id=-1, brokers=2, listeners=[], log_dirs=[], without_leader=1, nodes=nodes
+        )
+        self.patch(module, "ask_broker", lambda bootstrap, timeout_s: several)
+        rows = dict(line.split("\t") for line in self.invoke("-b", "h:9092").output.splitlines())
+        self.assertEqual(rows["broker 1"], "h:9093, rack r, leads 4 partitions, process 4711")
+        self.assertEqual(rows["broker 2"], "h:9094, leads 3 partitions, does not answer: gone")
+        self.assertEqual(rows["log dir of 1"], "/a: 1.5 KiB in 7 partitions, 2.0 TiB free")
+        self.assertEqual(rows["topics"], "2 (7 partitions, 1 without a leader)")
+        self.assertEqual(rows["bootstrap"], "h:9092")
+        self.assertNotIn("node id", rows)
+        told = json.loads(self.invoke("--json", "-b", "h:9092").output)
+        self.assertEqual([(one["id"], one["pid"]) for one in told["nodes"]], [(1, 4711), (2, None)])
 
     def test_json(self) -> None:
         """JSON has numbers, and null for what is not known."""

@@ -77,7 +77,7 @@ def make_broker(folder: str, clock: Any) -> Broker:
     result_of(broker.open())
     result_of(broker.groups.open())
     for topic in TOPICS:
-        result_of(broker.topics.create(topic, broker.topics.plan(1, 1), {}))
+        result_of(broker.topic_commands.create(topic, broker.topic_commands.plan(1, 1), {}))
     return broker
 
 

@@ -15,15 +15,16 @@ from twisted.logger import Logger
 
 from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
 from kafkatx.broker.coordinator.groups.offset_expiry import OffsetExpiry
+from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.manager import ReplicaManager
-from kafkatx.broker.replica.record_validation import RecordValidator
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.down_conversion import DownConversions
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.requests.slices import Slices
+from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
@@ -39,7 +40,8 @@ class Broker:
     :ivar config_listeners: called with the new settings after each change, in order.
     :ivar metadata: the cluster's metadata.
     :ivar store: the logs.
-    :ivar topics: the topics and their partitions.
+    :ivar topics: the topics that have a partition here, and these partitions.
+    :ivar topic_commands: creates, changes and deletes topics.
     :ivar replicas: the write rounds.
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: deletes old committed offsets.
@@ -74,13 +76,18 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.features_epoch = now_ms()
         self.flushes = FlushScheduler(clock)
-        self.topics = Topics(config, metadata, store, self.flushes)
-        self.replicas = ReplicaManager(self.topics, store, self.flushes, clock)
+        self.topics = Topics(config, metadata, store, self.flushes, clock)
+        self.topic_commands = TopicCommands(config, metadata, store, self.topics)
+        self.replicas = ReplicaManager(metadata, self.topics, store, self.flushes, clock)
+        self.topics.before_roles = self._write_early
         self.validator = RecordValidator(config, self.topics, self.replicas, workers, now_ms)
-        self.groups = GroupCoordinator(config, metadata, self.topics, self.replicas, clock, workers, now_ms)
+        self.groups = GroupCoordinator(
+            config, metadata, self.topics, self.topic_commands, self.replicas, clock, workers, now_ms
+        )
         self.expiry = OffsetExpiry(config, metadata, self.groups)
         self.config_listeners: list[Callable[[BrokerConfig], None]] = [
             self.topics.use,
+            self.topic_commands.use,
             store.reconfigure,
             self.validator.use,
             self.groups.use,
@@ -99,8 +106,8 @@ class Broker:
     async def open(self) -> None:
         """Open every log, and schedule a flush where a crash left records unflushed."""
         await self.topics.open()
-        for partitions in self.topics.partitions.values():
-            for partition in partitions:
+        for name in self.topics.partitions:
+            for partition in self.topics.of(name):
                 self.flushes.reschedule(partition)
 
     def write_staged(self) -> dict[object, OSError]:
@@ -116,6 +123,10 @@ class Broker:
         failed = self.replicas.write_staged()
         commits.settle(staged, failed)
         return failed
+
+    def _write_early(self) -> None:
+        """Write what is staged before roles change; the round that staged it is told later what failed."""
+        self.replicas.failed_early.update(self.write_staged())
 
     # --- dynamic settings
 

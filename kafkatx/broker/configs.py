@@ -90,9 +90,9 @@ async def _alter_topic(
         validate_topic_configs({config: new[config] for config in names if config in new})
         return new
 
-    broker.topics.check_configs(checked(topic.configs))
+    broker.topic_commands.check_configs(checked(topic.configs))
     if not validate_only:
-        await broker.topics.alter_configs(name, checked)
+        await broker.topic_commands.alter_configs(name, checked)
         _log.info("changed configs of topic {topic}: {names}", topic=name, names=_listed(names))
 
 

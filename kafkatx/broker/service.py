@@ -164,6 +164,7 @@ class BrokerService(Service):
         try:
             if self._opened:
                 self.broker.groups.stop()
+                await self.broker.topic_commands.settled()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()
                 await self._tasks.record()

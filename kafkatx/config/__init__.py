@@ -22,7 +22,7 @@ from kafkatx.config.describe import (
 from kafkatx.config.listeners import Listener
 from kafkatx.config.log_config import LogConfig
 from kafkatx.config.table.row import ConfigType, Setting
-from kafkatx.config.topic_config import log_config, topic_value, validate_topic_configs
+from kafkatx.config.topic_config import log_config, topic_value, usable_topic_configs, validate_topic_configs
 
 __all__ = [
     "BrokerConfig",
@@ -39,5 +39,6 @@ __all__ = [
     "describe_topic",
     "log_config",
     "topic_value",
+    "usable_topic_configs",
     "validate_topic_configs",
 ]

@@ -89,6 +89,21 @@ def log_config(config: BrokerConfig, topic_configs: Mapping[str, str]) -> LogCon
     )
 
 
+def usable_topic_configs(configs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the configs of a topic without values that are not allowed, and an error message for each."""
+    usable, complaints = {}, []
+    for name, value in configs.items():
+        setting = topic.ALL_SETTINGS.get(name)
+        try:
+            if setting is not None:
+                setting.parse(value, name)
+        except SettingError as error:
+            complaints.append(str(error))
+        else:
+            usable[name] = value
+    return usable, complaints
+
+
 def validate_topic_configs(topic_configs: Mapping[str, str | None]) -> None:
     """Check a topic's configs in a client's request.
 

@@ -119,6 +119,9 @@ class IPartitionLog(Interface):
             state of the producers is as before them. The caller answers KAFKA_STORAGE_ERROR.
         """
 
+    def discard() -> None:
+        """Drop all staged records, as if they had never been appended; the state of the producers as well."""
+
     def read(offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
         """Return batches, starting with the one that holds *offset*; empty at the end of the log.
 

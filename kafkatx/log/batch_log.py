@@ -176,6 +176,10 @@ class BatchLog:
         self.log_end_offset = self._appender.next_offset
         self._appender.written()
 
+    def discard(self) -> None:
+        """See IPartitionLog."""
+        self._appender.discard()
+
     def _index(self, written: BatchInfo, config: LogConfig, now_ms: int) -> None:
         active = self.segments[-1]
         if active.written and active.size_bytes + written.size > config.segment_bytes:

@@ -365,4 +365,4 @@ class ClusterTestCase(BrokerTestCase):
         return self.metadata
 
     def prepare(self, metadata: FakeMetadataStore) -> None:
-        """Put what there was before the broker starts into the cluster; for tests to override."""
+        """Show what there was before the broker starts; tests override it."""

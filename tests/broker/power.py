@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.handlers import delete_records, produce
-from kafkatx.broker.replica.staged_produce import StagedForOne
+from kafkatx.broker.produce.staged_produce import StagedForOne
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.log_config import LogConfig
@@ -107,7 +107,7 @@ class PowerCutRound:
         self.metadata.start(NODE)
         self.workers = Held()
         self.broker = self._start()
-        creating = Deferred.fromCoroutine(self.broker.topics.create(TOPIC, [(0,), (0,)]))
+        creating = Deferred.fromCoroutine(self.broker.topic_commands.create(TOPIC, [(0,), (0,)]))
         self.workers.work()
         case.successResultOf(creating)
 
@@ -149,7 +149,7 @@ class PowerCutRound:
     def _look(self) -> None:
         """Record the offsets that a consumer could know now."""
         for number, known in self.known.items():
-            partition = self.broker.topics.partitions[TOPIC][number]
+            partition = self.broker.topics.of(TOPIC)[number]
             known.exposed = partition.high_watermark
             known.flushed = partition.log.flushed_offset
 
@@ -198,7 +198,7 @@ class PowerCutRound:
         if self.log_config.flush_ms == 50 and self.random.random() < 0.5:
             self.clock.advance(0.06)
             self.workers.work()
-            for partition in self.broker.topics.partitions[TOPIC]:
+            for partition in self.broker.topics.of(TOPIC):
                 log = partition.log
                 self.case.assertEqual(log.flushed_offset, log.log_end_offset)
 
@@ -213,7 +213,7 @@ class PowerCutRound:
 
     def new_epoch(self) -> None:
         """Begin a new leader epoch."""
-        self.random.choice(self.broker.topics.partitions[TOPIC]).leader_epoch += 1
+        self.random.choice(self.broker.topics.of(TOPIC)).leader_epoch += 1
 
     def kill(self) -> None:
         """Kill and restart the process, which leaves its writes in the page cache only."""
@@ -225,7 +225,7 @@ class PowerCutRound:
     def delete(self) -> None:
         """Delete records below the high watermark."""
         number = self.random.randrange(2)
-        partition = self.broker.topics.partitions[TOPIC][number]
+        partition = self.broker.topics.of(TOPIC)[number]
         offset = self.random.randint(0, partition.high_watermark)
         asked = DeleteRecordsRequest([DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(number, offset)])])
 

@@ -119,10 +119,10 @@ class BrokerTestCase(SynchronousTestCase):
 
     def make_topic(self, name: str = "t", partitions: int = 1, **configs: str) -> list[Partition]:
         """Create a topic; return its partitions. ``_`` in config names stands for ``.``."""
-        plan = self.broker.topics.plan(partitions, 1)
+        plan = self.broker.topic_commands.plan(partitions, 1)
         named = {config.replace("_", "."): value for config, value in configs.items()}
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.create(name, plan, named)))
-        return self.broker.topics.partitions[name]
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.create(name, plan, named)))
+        return self.broker.topics.of(name)
 
     # --- requests
 

@@ -88,7 +88,7 @@ class RestartTestCase(FileBrokerTestCase):
 
     def size(self) -> int:
         """Return the size of ``__consumer_offsets`` in bytes."""
-        return sum(p.log.size_bytes for p in self.broker.topics.partitions.get(CONSUMER_OFFSETS, ()))
+        return sum(p.log.size_bytes for p in self.broker.topics.of(CONSUMER_OFFSETS))
 
 
 class RestartTests(RestartTestCase):

@@ -293,8 +293,8 @@ class RunningTests(ServiceTestCase):
         """The log dirs of new logs are recorded soon after their creation."""
         service = self.make()
         self.start(service)
-        topics = service.broker.topics
-        self.successResultOf(Deferred.fromCoroutine(topics.create("t", topics.plan(2, 1))))
+        commands = service.broker.topic_commands
+        self.successResultOf(Deferred.fromCoroutine(commands.create("t", commands.plan(2, 1))))
         del self.events[:]
         self.reactor.advance(1)
         self.assertEqual(self.events, ["BackgroundTasks.record"])

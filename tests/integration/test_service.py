@@ -255,12 +255,13 @@ class ServiceTests(TestCase):
         """Retention of many logs lets others have their turn, and ends where the service stops meanwhile."""
         service = await self.started(kafkatx_storage="memory")
         topics = service.broker.topics
-        await Deferred.fromCoroutine(topics.create("t", topics.plan(20, 1)))
+        commands = service.broker.topic_commands
+        await Deferred.fromCoroutine(commands.create("t", commands.plan(20, 1)))
         turns: list[Any] = []
         one_at_a_time: Any = partial(Cooperator, lambda: lambda: True)
         self.patch(service._tasks, "_cooperator", one_at_a_time(turns.append))
         done: list[int] = []
-        for number, partition in enumerate(topics.partitions["t"]):
+        for number, partition in enumerate(topics.of("t")):
             self.patch(partition.log, "retain", lambda now_ms, number=number: done.append(number))
         finished = service._tasks.retain()
         for count in range(1, 6):
@@ -276,9 +277,10 @@ class ServiceTests(TestCase):
         """A log whose retention fails does not keep the others from theirs."""
         service = await self.started(kafkatx_storage="memory")
         topics = service.broker.topics
-        await Deferred.fromCoroutine(topics.create("t", topics.plan(3, 1)))
+        commands = service.broker.topic_commands
+        await Deferred.fromCoroutine(commands.create("t", commands.plan(3, 1)))
         done: list[int] = []
-        for number, partition in enumerate(topics.partitions["t"]):
+        for number, partition in enumerate(topics.of("t")):
 
             def retain(now_ms: int, number: int = number) -> int:
                 if number == 1:

@@ -74,7 +74,7 @@ async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: boo
         )
     assignment = _assignment(broker, asked, topic)
     if not validate_only:
-        await broker.topics.add_partitions(asked.name, count, assignment)
+        await broker.topic_commands.add_partitions(asked.name, count, assignment)
 
 
 def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> list[tuple[int, ...]]:

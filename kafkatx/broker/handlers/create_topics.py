@@ -66,13 +66,13 @@ async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) ->
 
     :raises RequestError: the request is invalid.
     """
-    broker.topics.check_new(asked.name)
+    broker.topic_commands.check_new(asked.name)
     configs = {config.name: config.value for config in asked.configs}
     given = {name: value for name, value in configs.items() if value is not None}
     if len(given) < len(asked.configs):
         raise RequestError(ErrorCode.INVALID_CONFIG, "a config has no value, or appears twice")
     validate_topic_configs(given)
-    broker.topics.check_configs(given)
+    broker.topic_commands.check_configs(given)
     assignment = _assignment(broker, asked)
     topic_id = NULL_UUID if validate_only else await _make(broker, asked.name, assignment, given)
     return CreatableTopicResult(
@@ -90,14 +90,14 @@ async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) ->
 async def _make(
     broker: Broker, name: str, assignment: Sequence[Sequence[int]], configs: dict[str, str]
 ) -> uuid.UUID:
-    topic = await broker.topics.create(name, assignment, configs)
+    topic = await broker.topic_commands.create(name, assignment, configs)
     return topic.topic_id
 
 
 def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
     """Return the replicas of each partition, as requested or as planned by the broker."""
     if not asked.assignments:
-        return broker.topics.plan(asked.num_partitions, asked.replication_factor)
+        return broker.topic_commands.plan(asked.num_partitions, asked.replication_factor)
     if (asked.num_partitions, asked.replication_factor) != (BY_DEFAULT, BY_DEFAULT):
         raise RequestError(
             ErrorCode.INVALID_REQUEST, "partitions and replication factor must be -1 with an assignment"

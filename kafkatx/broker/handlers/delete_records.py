@@ -73,9 +73,9 @@ def _find(broker: Broker, topic: str, number: int) -> Partition:
         raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition = broker.topics.find(topic, number)
     if partition is None:
-        raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if partition.offline:
-        raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR)
+        raise RequestError(broker.topics.absent(topic, number))
+    if partition.error:
+        raise RequestError(partition.error)
     config = partition.log.config
     if config.compacted and "delete" not in config.cleanup_policy:
         raise RequestError(ErrorCode.POLICY_VIOLATION)

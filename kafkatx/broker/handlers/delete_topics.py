@@ -70,7 +70,7 @@ async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResu
         why = f"{name} is the broker's own, and is not deleted"
         return DeletableTopicResult(name, topic_id, ErrorCode.INVALID_TOPIC_EXCEPTION, why)
     try:
-        await broker.topics.delete(name)
+        await broker.topic_commands.delete(name)
     except RequestError as error:
         return DeletableTopicResult(name, topic_id, error.code, error_message(error))
     return DeletableTopicResult(name, topic_id)

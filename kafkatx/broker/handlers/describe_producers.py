@@ -35,9 +35,10 @@ def answer(
 def _describe(broker: Broker, topic: str, number: int) -> PartitionResponse:
     partition = broker.topics.find(topic, number)
     if partition is None:
-        return PartitionResponse(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
-    if partition.offline:
-        return PartitionResponse(number, ErrorCode.KAFKA_STORAGE_ERROR, "its log dir is offline")
+        return PartitionResponse(number, broker.topics.absent(topic, number), "this broker does not have it")
+    if partition.error:
+        why = "its log dir is offline" if partition.offline else "another broker leads it, or none"
+        return PartitionResponse(number, partition.error, why)
     known = [ProducerState(*producer) for producer in partition.log.active_producers()]
     return PartitionResponse(number, active_producers=known)
 

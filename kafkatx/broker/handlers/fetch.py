@@ -169,9 +169,9 @@ class FetchRound:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return error
 
-    def _missing(self, topic: str) -> ErrorCode:
+    def _missing(self, topic: str, number: int) -> ErrorCode:
         """Return the error for a partition that this broker does not have."""
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return self._broker.topics.absent(topic, number)
 
     def respond(self) -> FetchResponse | Deferred[FetchResponse]:
         """Read the available data, up to the request's limits."""
@@ -192,7 +192,7 @@ class FetchRound:
         """Read one partition; only the first one with data may exceed the limits."""
         partition = self._find(topic, asked.partition)
         if partition is None:
-            return _error(asked, self._missing(topic))
+            return _error(asked, self._missing(topic, asked.partition))
         error = self._check(partition, asked)
         records: Records = b""
         later = self._later and (topic, asked.partition) in self._later
@@ -239,9 +239,9 @@ class FetchByIds(FetchRound):
         known: Topic | None = self._broker.metadata.state.topics.get(topic)
         return known is not None and known.topic_id == self._ids[topic]
 
-    def _missing(self, topic: str) -> ErrorCode:
+    def _missing(self, topic: str, number: int) -> ErrorCode:
         if self._is_same(topic):
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return super()._missing(topic, number)
         replaced = topic in self._broker.metadata.state.topics
         return ErrorCode.INCONSISTENT_TOPIC_ID if replaced else ErrorCode.UNKNOWN_TOPIC_ID
 
@@ -279,10 +279,10 @@ class OldFetch(FetchRound):
 def epoch_error(partition: Partition, current_leader_epoch: int) -> int:
     """Compare a client's leader epoch with the partition's (KIP-320); -1 is not compared.
 
-    An offline partition is refused with any epoch.
+    A partition that this broker does not lead, or whose log is offline, is refused with any epoch.
     """
-    if partition.offline:
-        return ErrorCode.KAFKA_STORAGE_ERROR
+    if partition.error:
+        return partition.error
     if current_leader_epoch == -1 or current_leader_epoch == partition.leader_epoch:
         return ErrorCode.NONE
     if current_leader_epoch < partition.leader_epoch:

@@ -66,7 +66,7 @@ def answer(
             if repeated and (topic.name, asked.partition_index) in repeated:
                 results.append(_error(asked, ErrorCode.INVALID_REQUEST))
             elif partition is None:
-                results.append(_error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                results.append(_error(asked, broker.topics.absent(topic.name, asked.partition_index)))
             elif error := epoch_error(partition, asked.current_leader_epoch):
                 results.append(_error(asked, error))
             elif context.version == 0:

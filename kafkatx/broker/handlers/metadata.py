@@ -70,7 +70,7 @@ def _may_create(broker: Broker, request: MetadataRequest, context: RequestContex
 def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
     known = broker.metadata.state.topics
     names = [topic.name for topic in wanted if topic.name is not None]
-    return [name for name in names if name not in known or broker.topics.is_creating(name)]
+    return [name for name in names if name not in known or broker.topic_commands.is_creating(name)]
 
 
 async def _create_and_describe(
@@ -82,7 +82,7 @@ async def _create_and_describe(
         errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
     for name in missing[:MOST_CREATED]:
         try:
-            await broker.topics.ensure(name)
+            await broker.topic_commands.ensure(name)
         except RequestError as error:
             # another broker may have created it a moment ago: the client will ask again
             exists = error.code == ErrorCode.TOPIC_ALREADY_EXISTS

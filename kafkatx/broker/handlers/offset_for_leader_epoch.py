@@ -32,15 +32,13 @@ def answer(
 def _end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     partition = broker.topics.find(topic, asked.partition)
     if partition is None:
-        return EpochEndOffset(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, asked.partition)
+        return EpochEndOffset(broker.topics.absent(topic, asked.partition), asked.partition)
     error = epoch_error(partition, asked.current_leader_epoch)
     if error:
         return EpochEndOffset(error, asked.partition)
     if asked.leader_epoch == partition.leader_epoch:
         return EpochEndOffset(0, asked.partition, asked.leader_epoch, partition.log.log_end_offset)
     if asked.leader_epoch > partition.leader_epoch:  # as Apache Kafka's LeaderEpochFileCache says
-        return EpochEndOffset(0, asked.partition)
-    if asked.leader_epoch > partition.leader_epoch:
         return EpochEndOffset(0, asked.partition)
     epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
     return EpochEndOffset(0, asked.partition, epoch, end_offset)

@@ -13,8 +13,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.staged_produce import (
+from kafkatx.broker.produce.staged_produce import (
     OFFLINE,
     ONE_BATCH_SINCE,
     StagedForOne,
@@ -22,6 +21,7 @@ from kafkatx.broker.replica.staged_produce import (
     UnvalidatedPart,
     UnvalidatedProduce,
 )
+from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
 from kafkatx.broker.requests.unique_names import partitions
@@ -130,7 +130,7 @@ class _PartitionAppends:
         """Stage the records of one partition; return the result, true once they are validated and written."""
         partition = self._broker.topics.find(topic, data.index)
         if partition is None:
-            return _error(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return _error(data, self._broker.topics.absent(topic, data.index))
         records = data.records
         refused = _refused(partition, data, self._acks, self._version)
         if refused is not None:
@@ -238,9 +238,9 @@ def _failed(data: PartitionProduceData, done: IAppended, log_start_offset: int) 
 
 
 def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:
-    if partition.internal:
+    if partition.internal and not partition.error:
         return _error(data, ErrorCode.INVALID_TOPIC_EXCEPTION, "the topic is the broker's own")
-    return _error(data, ErrorCode.KAFKA_STORAGE_ERROR, OFFLINE)
+    return _error(data, partition.error, OFFLINE if partition.offline else None)
 
 
 def _too_few(partition: Partition) -> str:

@@ -7,7 +7,7 @@ for one round of writing for all that it has read. :mod:`kafkatx.broker.replica.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -15,8 +15,9 @@ from twisted.logger import Logger
 
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import LeaseEnded
 from kafkatx.broker.replica.topics import Topics
-from kafkatx.interfaces import ILogDir, ILogStore
+from kafkatx.interfaces import ILogDir, ILogStore, IMetadataStore
 
 FAILURE_LOG_INTERVAL_S = 10.0
 """Clients retry failed appends again and again: at most one line of the log per interval tells of it."""
@@ -25,16 +26,28 @@ FAILURE_LOG_INTERVAL_S = 10.0
 class ReplicaManager:
     """The write rounds of this broker's partitions.
 
+    A round writes nothing if this broker has lost its lease: another one may lead its partitions by now. A
+    process that was stopped for a while and goes on finds out here, before it has heard anything else.
+
     :ivar staged: the partitions with records that are staged and not yet written.
+    :ivar failed_early: the partitions whose write failed before the round that had staged the records; the
+        next :meth:`write_staged` returns them.
     :ivar halted: fires with the reason, for a person, when every log dir is offline.
     """
 
     _log = Logger()
 
     def __init__(
-        self, topics: Topics, store: ILogStore, flushes: FlushScheduler, clock: IReactorTime
+        self,
+        metadata: IMetadataStore,
+        topics: Topics,
+        store: ILogStore,
+        flushes: FlushScheduler,
+        clock: IReactorTime,
     ) -> None:
         self.staged: dict[Partition, None] = {}
+        self.failed_early: dict[object, OSError] = {}
+        self._metadata = metadata
         self.halted: Deferred[str] = Deferred()
         self._topics = topics
         self._store = store
@@ -51,6 +64,9 @@ class ReplicaManager:
         not run between two writes of one round.
         """
         staged, self.staged = self.staged, {}
+        if self.failed_early:
+            failed, self.failed_early = self.failed_early, {}
+            return {**failed, **self._write(staged)}
         return self._write(staged)
 
     def write(self, partition: Partition) -> dict[object, OSError]:
@@ -61,8 +77,11 @@ class ReplicaManager:
             self._clock.callLater(0, self.wake_waiting)
         return failed
 
-    def _write(self, staged: Iterable[Partition]) -> dict[object, OSError]:
+    def _write(self, staged: Collection[Partition]) -> dict[object, OSError]:
         failed: dict[object, OSError] = {}
+        lease_remaining_s = self._metadata.lease_remaining_s
+        if lease_remaining_s is not None and staged and lease_remaining_s() <= 0:
+            return self._drop(staged)
         for partition in staged:
             try:
                 partition.log.write()
@@ -75,6 +94,15 @@ class ReplicaManager:
                     self._flushes.schedule(partition)
                 if partition.delayed_fetches:
                     self._written.append(partition)
+        return failed
+
+    def _drop(self, staged: Collection[Partition]) -> dict[object, OSError]:
+        """Drop staged records: another broker may lead these partitions."""
+        failed: dict[object, OSError] = {}
+        for partition in staged:
+            partition.log.discard()
+            failed[partition] = LeaseEnded()
+            self._log_failure(partition, failed[partition])
         return failed
 
     def _log_failure(self, partition: Partition, error: OSError) -> None:

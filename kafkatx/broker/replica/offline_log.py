@@ -45,6 +45,9 @@ class OfflineLog:
         """Fail: the staged records are lost."""
         raise self._error()
 
+    def discard(self) -> None:
+        """Do nothing: there is nothing staged."""
+
     def flush(self) -> Deferred[int]:
         """Fail with OSError."""
         return fail(self._error())

@@ -1,7 +1,7 @@
-"""A partition as this broker leads it: a log, and the state that replication adds to it.
+"""A partition of which this broker has a replica: a log, a role, and the state that replication adds.
 
-It touches its log only. :mod:`kafkatx.broker.replica.topics` makes partitions,
-:mod:`kafkatx.broker.replica.manager` writes to them.
+It touches its log only. :mod:`kafkatx.broker.replica.roles` says which role this broker has for it,
+:mod:`kafkatx.broker.replica.topics` makes partitions, :mod:`kafkatx.broker.replica.manager` writes to them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from twisted.internet.interfaces import IDelayedCall
 
 from kafkatx.broker.replica.offline_log import OfflineLog
+from kafkatx.broker.replica.roles import OFFLINE, Role, choose_role
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog
 from kafkatx.names import INTERNAL_TOPICS
@@ -37,14 +38,18 @@ class Waiter(Protocol):
 class Partition:
     """A log with a leader, a leader epoch, in-sync replicas and a high watermark.
 
-    With one replica everything written is replicated: the high watermark is the log's end. With
-    ``log.expose=flushed`` it is the flushed offset: the paper's rule that a message is exposed to consumers
-    only after it is flushed.
+    While this broker is the only in-sync replica everything written is replicated: the high watermark is the
+    log's end. With ``log.expose=flushed`` it is the flushed offset: the paper's rule that a message is
+    exposed to consumers only after it is flushed.
 
     :ivar log: the records.
+    :ivar leads: True if this broker leads the partition by the cluster's state, even if the log is offline.
+    :ivar role: what this broker does for the partition.
+    :ivar error: NONE if this broker leads the partition; otherwise the answer to all requests for it:
+        NOT_LEADER_OR_FOLLOWER or KAFKA_STORAGE_ERROR.
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
-    :ivar writable: True if clients may produce: neither offline nor internal.
+    :ivar writable: True if clients may produce: this broker leads it, and it is not internal.
     :ivar delayed_fetches: the fetches that wait for more data of this partition.
     :ivar min_insync_replicas: with fewer in-sync replicas, acks=all is refused.
     :ivar flush_messages: with this many unflushed records, a produce request waits for the disk.
@@ -55,6 +60,7 @@ class Partition:
 
     __slots__ = (
         "delayed_fetches",
+        "error",
         "exposes_flushed",
         "flush_messages",
         "flush_s",
@@ -64,25 +70,29 @@ class Partition:
         "isr",
         "leader",
         "leader_epoch",
+        "leads",
         "log",
         "min_insync_replicas",
         "offline",
         "produce_replies",
         "replicas",
+        "role",
         "writable",
     )
 
-    def __init__(self, log: IPartitionLog, state: PartitionState, min_insync_replicas: int = 1) -> None:
+    def __init__(
+        self, log: IPartitionLog, state: PartitionState, leads: bool = True, min_insync_replicas: int = 1
+    ) -> None:
         self.log: IPartitionLog = log
         self.offline = isinstance(log, OfflineLog)
         self.internal = log.topic_partition.topic in INTERNAL_TOPICS
-        self.writable = not self.offline and not self.internal
         self.delayed_fetches: set[Waiter] = set()
         self.high_watermark: int = -1
         self.min_insync_replicas = min_insync_replicas
         self.flush_timer: IDelayedCall | None = None
         self.produce_replies: dict[int, ProduceReply] = {}
-        self.apply(state)
+        self.leads, self.leader_epoch = False, state.leader_epoch
+        self.apply(state, leads)
         self.configure(log.config)
         self.advance()
 
@@ -92,12 +102,31 @@ class Partition:
         name: TopicPartition = self.log.topic_partition
         return name
 
-    def apply(self, state: PartitionState) -> None:
-        """Take over the partition's state in the cluster."""
+    def apply(self, state: PartitionState, leads: bool) -> bool:
+        """Take over the partition's state in the cluster, and the role that follows from it.
+
+        :param leads: True if this broker leads the partition by that state.
+        :return: True if this broker begins or ceases to lead, or leads in another epoch: then the caller
+            wakes the delayed fetches.
+        """
+        before = (self.leads, self.leader_epoch)
+        self.leads = leads
         self.leader = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas
         self.isr = state.isr
+        self._take_on(choose_role(state.leader_epoch, leads, self.offline))
+        return leads != before[0] or (leads and state.leader_epoch != before[1])
+
+    def resign(self) -> None:
+        """Refuse all requests from now on: the topic was deleted."""
+        self.leads = False
+        self._take_on(choose_role(self.leader_epoch, False, self.offline))
+
+    def _take_on(self, role: Role) -> None:
+        self.role = role
+        self.error = role.error
+        self.writable = not role.error and not self.internal
 
     def configure(self, config: LogConfig) -> None:
         """Take over the settings of the log, which uses them already."""
@@ -153,7 +182,7 @@ class Partition:
         """Replace the log by one that refuses everything; the caller wakes the delayed fetches."""
         self.log = OfflineLog(self.log.topic_partition, self.log.config)
         self.offline = True
-        self.writable = False
+        self._take_on(OFFLINE)
         self.high_watermark = -1
         self.stop_timer()
 

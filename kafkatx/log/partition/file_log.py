@@ -151,6 +151,10 @@ class FileLog:
         else:
             appender.written()
 
+    def discard(self) -> None:
+        """See IPartitionLog."""
+        self._appender.discard()
+
     def _write_with_epochs(self) -> Sequence[int]:
         entries = list(self._epochs.cache.entries)
         try:

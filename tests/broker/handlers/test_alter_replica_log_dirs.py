@@ -107,7 +107,7 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         """A topic can be deleted while it moves."""
         self.move(self.dirs[1], 0)
         self.copying.work(3)
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.copying.work()
         self.assertEqual(self.where(), {})
 
@@ -119,7 +119,7 @@ class AlterReplicaLogDirsTests(FileBrokerTestCase):
         self.copying.holding = False
         self.restart(at_once)
         self.assertEqual(self.where(), {self.dirs[1]: [False]})
-        self.assertEqual(self.broker.topics.partitions["t"][0].log.log_end_offset, 2)
+        self.assertEqual(self.broker.topics.of("t")[0].log.log_end_offset, 2)
 
 
 class MemoryTests(BrokerTestCase):

@@ -98,7 +98,7 @@ class ServeTests(ConsumerGroupTestCase):
     def test_topic_grows(self) -> None:
         """Added partitions are assigned at the next heartbeat."""
         self.beat()
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.make_topic("t", 2)
         response = self.beat("a", 1)
         self.assertEqual(response.assignment.topic_partitions, [])

@@ -45,7 +45,7 @@ class CreatePartitionsTests(BrokerTestCase):
         for validate_only in (True, False):
             (result,) = self.grow(asked, validate_only=validate_only)
             self.assertEqual((result.name, ErrorCode.of(result.error_code)), (asked.name, code))
-        self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
+        self.assertEqual(len(self.broker.topics.of("t")), 2)
         self.assertEqual(len(self.broker.metadata.state.topics["t"].partitions), 2)
         return result.error_message or ""
 
@@ -96,7 +96,7 @@ class CreatePartitionsTests(BrokerTestCase):
     def test_twice(self) -> None:
         """A topic that occurs twice in the request does not grow, and has one result."""
         self.assertEqual(codes(self.grow(topic(3), topic(4))), [ErrorCode.INVALID_REQUEST])
-        self.assertEqual(len(self.broker.topics.partitions["t"]), 2)
+        self.assertEqual(len(self.broker.topics.of("t")), 2)
 
     def test_assignments(self) -> None:
         """The replicas of each new partition can be assigned."""
@@ -134,7 +134,7 @@ class CreatePartitionsTests(BrokerTestCase):
 
     def test_topic_with_copies(self) -> None:
         """In a topic of Apache Kafka's with two replicas, a new partition has one."""
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.create("wide", [[0, 1]])))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.create("wide", [[0, 1]])))
         self.assertEqual(codes(self.grow(topic(2, "wide"))), [0])
         states = self.broker.metadata.state.topics["wide"].partitions
         self.assertEqual([state.replicas for state in states], [(0, 1), (0,)])

@@ -74,7 +74,7 @@ class CreateTopicsTests(BrokerTestCase):
                 name = f"t{version}-{number}"
                 (result,) = self.create(topic(name, partitions, replicas), version=version)
                 self.assertEqual((result.error_code, result.error_message), (0, None), name)
-                self.assertEqual(len(self.broker.topics.partitions[name]), 2 if partitions == 2 else 3)
+                self.assertEqual(len(self.broker.topics.of(name)), 2 if partitions == 2 else 3)
 
     def test_configs_that_cannot_be(self) -> None:
         """A missing retention plugin and contradicting values are refused."""
@@ -91,7 +91,7 @@ class CreateTopicsTests(BrokerTestCase):
     def test_configs(self) -> None:
         """Configs apply to the logs, and are returned with all others and their sources."""
         (result,) = self.create(topic(retention_ms="5000"))
-        self.assertEqual(self.broker.topics.partitions["t"][0].log.config.retention_ms, 5000)
+        self.assertEqual(self.broker.topics.of("t")[0].log.config.retention_ms, 5000)
         shown = {config.name: (config.value, config.config_source) for config in result.configs or ()}
         self.assertEqual(shown["retention.ms"], ("5000", 1))
         self.assertEqual(shown["cleanup.policy"], ("delete", 5))
@@ -118,7 +118,7 @@ class CreateTopicsTests(BrokerTestCase):
         self.create(topic())
         (again,) = self.create(topic(partitions=5))
         self.assertEqual(again.error_code, ErrorCode.TOPIC_ALREADY_EXISTS)
-        self.assertEqual(len(self.broker.topics.partitions["t"]), 1)
+        self.assertEqual(len(self.broker.topics.of("t")), 1)
 
     def test_twice_in_a_request(self) -> None:
         """A topic that occurs twice in a request is not created, and has one result; others are created."""

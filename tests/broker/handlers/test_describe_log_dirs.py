@@ -37,7 +37,7 @@ class DescribeLogDirsTests(FileBrokerTestCase):
 
     def test_all(self) -> None:
         """A null list requests everything; sizes are in bytes."""
-        size = self.broker.topics.partitions["a"][1].log.size_bytes
+        size = self.broker.topics.of("a")[1].log.size_bytes
         self.assertGreater(size, 5)
         for version in range(5):
             found = self.ask_for(None, version)

@@ -170,7 +170,7 @@ class ReadTests(FetchTestCase):
         """Records above the high watermark are not returned, whatever the isolation level."""
         self.fill(b"a")
         self.fill(b"b")
-        self.broker.topics.partitions["t"][0].high_watermark = 1
+        self.broker.topics.of("t")[0].high_watermark = 1
         for isolation_level in (0, 1):
             (part,) = self.parts(isolation_level=isolation_level)
             self.assertEqual((values(part.records), part.high_watermark), ([b"a"], 1))
@@ -210,7 +210,7 @@ class ReadTests(FetchTestCase):
         def read(*_: object) -> None:
             raise OSError(errno.EIO, "Input/output error")
 
-        self.patch(self.broker.topics.partitions["t"][0].log, "read", read)
+        self.patch(self.broker.topics.of("t")[0].log, "read", read)
         first, second = self.parts(asking(0, 0))
         self.assertEqual((first.error_code, values(second.records)), (ErrorCode.KAFKA_STORAGE_ERROR, [b"w"]))
 
@@ -258,14 +258,14 @@ class ErrorTests(FetchTestCase):
         """Records deleted by retention are out of range; the remaining ones are read."""
         self.fill(b"a")
         self.fill(b"b")
-        self.broker.topics.partitions["t"][0].log.advance_log_start(1)
+        self.broker.topics.of("t")[0].log.advance_log_start(1)
         self.assertEqual(codes(self.parts(asking(0))), [ErrorCode.OFFSET_OUT_OF_RANGE])
         (part,) = self.parts(asking(1))
         self.assertEqual((values(part.records), part.log_start_offset), ([b"b"], 1))
 
     def test_epochs(self) -> None:
         """An old leader epoch is fenced, a newer one is unknown, and both are answered at once."""
-        self.broker.topics.partitions["t"][0].leader_epoch = 3
+        self.broker.topics.of("t")[0].leader_epoch = 3
         for epoch, code in (
             (2, ErrorCode.FENCED_LEADER_EPOCH),
             (4, ErrorCode.UNKNOWN_LEADER_EPOCH),
@@ -283,7 +283,7 @@ class ErrorTests(FetchTestCase):
         def read(*_: object) -> None:
             raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
 
-        self.patch(self.broker.topics.partitions["t"][0].log, "read", read)
+        self.patch(self.broker.topics.of("t")[0].log, "read", read)
         self.assertEqual(codes(self.parts()), [ErrorCode.OFFSET_OUT_OF_RANGE])
 
 
@@ -291,7 +291,7 @@ class WaitTests(FetchTestCase):
     def check_nothing_left(self) -> None:
         """Assert that no timer runs and no fetch is parked."""
         self.assertEqual(self.clock.getDelayedCalls(), [])
-        partitions = self.broker.topics.partitions.get("t", [])
+        partitions = self.broker.topics.of("t")
         self.assertEqual([p.delayed_fetches for p in partitions], [set()] * len(partitions))
 
     def test_data_ends_it(self) -> None:
@@ -359,7 +359,7 @@ class WaitTests(FetchTestCase):
     def test_deleted_topic_ends_it(self) -> None:
         """A fetch that waits for a topic is answered at once when the topic is deleted."""
         waiting = self.park()
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.assertEqual(codes(self.came(waiting)), [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
         self.check_nothing_left()
 
@@ -420,7 +420,7 @@ class TopicIdTests(FetchTestCase):
 
     def replace(self) -> None:
         """Delete the topic t and make another of that name, with one partition."""
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.make_topic("t", 1)
 
     def test_read(self) -> None:

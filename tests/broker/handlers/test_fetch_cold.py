@@ -20,7 +20,7 @@ class ColdFetchTests(FetchTestCase):
         self.cold: dict[int, Deferred[None]] = {}
         self.asked: list[tuple[int, int, int]] = []
         self.read: list[int] = []
-        for number, partition in enumerate(self.broker.topics.partitions["t"]):
+        for number, partition in enumerate(self.broker.topics.of("t")):
             self.fill(b"%d" % number * 100, partition=number)
             self.patch(partition.log, "warm", self.warm(number))
             self.patch(partition.log, "read", self.note_read(number, partition.log.read))

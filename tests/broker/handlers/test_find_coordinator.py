@@ -62,7 +62,7 @@ class FindCoordinatorTests(BrokerTestCase):
         for one in waiting:
             response = self.response(KEY, 3, self.successResultOf(one))
             self.assertEqual(self.rows(3, response), [HERE])
-        self.assertEqual(len(self.broker.topics.partitions[CONSUMER_OFFSETS]), 50)
+        self.assertEqual(len(self.broker.topics.of(CONSUMER_OFFSETS)), 50)
         self.assertEqual(self.find(3, "g"), [HERE])
 
     def test_cannot_be_made(self) -> None:

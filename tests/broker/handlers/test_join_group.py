@@ -118,13 +118,13 @@ class NoTopicTests(MembersTestCase):
         """The first member causes ``__consumer_offsets`` to be created."""
         self.assertNotIn(CONSUMER_OFFSETS, self.broker.topics.partitions)
         self.assertEqual(self.join_code(version=9), ErrorCode.MEMBER_ID_REQUIRED)
-        self.assertEqual(len(self.broker.topics.partitions[CONSUMER_OFFSETS]), 3)
+        self.assertEqual(len(self.broker.topics.of(CONSUMER_OFFSETS)), 3)
 
     def test_takes_its_time(self) -> None:
         """Members that arrive while the topic is being created wait, and join then."""
         ready: Deferred[None] = Deferred()
         self.successResultOf(self.broker.groups.topic.ensure())
-        self.patch(self.broker.topics, "is_creating", lambda name: not ready.called)
+        self.patch(self.broker.topic_commands, "is_creating", lambda name: not ready.called)
         self.patch(self.broker.groups.topic, "ensure", lambda: ready)
         joining = self.join(version=9)
         self.assertNoResult(joining)

@@ -140,7 +140,7 @@ class MetadataTests(MetadataTestCase):
         self.make_topic("t")
         before = self.ask_for("t").topics[0].topic_id
         self.assertEqual(self.ask_for("t").topics[0].topic_id, before)
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.make_topic("t")
         self.assertNotEqual(self.ask_for("t").topics[0].topic_id, before)
 

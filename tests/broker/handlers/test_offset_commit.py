@@ -73,7 +73,7 @@ class CommitTestCase(BrokerTestCase):
     def written(self) -> list[tuple[Any, Committed]]:
         """Return the keys and values in the log, from all partitions."""
         found = []
-        for partition in self.broker.topics.partitions[CONSUMER_OFFSETS]:
+        for partition in self.broker.topics.of(CONSUMER_OFFSETS):
             data = in_memory(partition.log.read(0, 1 << 30, partition.log.log_end_offset, True))
             for record in iter_any(data):
                 assert record.key is not None and record.value is not None

@@ -196,7 +196,7 @@ class ProduceTests(BrokerTestCase):
 
     def test_leader_epoch(self) -> None:
         """Each batch is stored with the leader epoch in which it was written."""
-        partition = self.broker.topics.partitions["t"][0]
+        partition = self.broker.topics.of("t")[0]
         partition.leader_epoch = 7
         self.produce(batch(b"v"))
         stored = in_memory(partition.log.read(0, 1 << 20, 1, True))
@@ -286,7 +286,7 @@ class ProduceTests(BrokerTestCase):
 
     def fail_write(self) -> None:
         """Make the next write to partition 0 fail."""
-        log = self.broker.topics.partitions["t"][0].log
+        log = self.broker.topics.of("t")[0].log
 
         def write() -> None:
             log.truncate_to(log.log_end_offset)  # drops the staged records, as a failing write() does
@@ -319,7 +319,7 @@ class ProduceTests(BrokerTestCase):
         """Records in a log dir that failed with another log's write are not acknowledged."""
         answer = self.dispatch.answer(self.frame(0, 9, produce_request(batch(b"v"))), self.peer)
         assert isinstance(answer, Staged)
-        self.broker.topics.partitions["t"][0].go_offline()
+        self.broker.topics.of("t")[0].go_offline()
         finished = answer.finish({})
         assert isinstance(finished, list)
         response = self.response(0, 9, finished)

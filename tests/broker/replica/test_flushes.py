@@ -107,7 +107,7 @@ class ChangedTests(FlushTestCase):
     def alter(self, **configs: str) -> None:
         """Set the topic's configs, replacing all others; ``_`` in names stands for ``.``."""
         new = {name.replace("_", "."): value for name, value in configs.items()}
-        altering = Deferred.fromCoroutine(self.broker.topics.alter_configs("t", lambda _: new))
+        altering = Deferred.fromCoroutine(self.broker.topic_commands.alter_configs("t", lambda _: new))
         self.successResultOf(altering)
 
     def test_flush_ms_for_what_is_there(self) -> None:
@@ -202,7 +202,7 @@ class FlushMsTests(FlushTestCase):
         self.topic(flush_ms="50")
         self.send()
         self.restart(self.held)
-        (partition,) = self.broker.topics.partitions["t"]
+        (partition,) = self.broker.topics.of("t")
         self.assertEqual((partition.log.log_end_offset, partition.log.flushed_offset), (1, 0))
         self.clock.advance(0.051)
         self.held.work()
@@ -215,7 +215,7 @@ class FlushMsTests(FlushTestCase):
         self.broker.flushes.stop()
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.send()
-        deleting = Deferred.fromCoroutine(self.broker.topics.delete("t"))
+        deleting = Deferred.fromCoroutine(self.broker.topic_commands.delete("t"))
         self.held.work()
         self.successResultOf(deleting)
         soon = [call for call in self.clock.getDelayedCalls() if call.getTime() < self.clock.seconds() + 1]

@@ -132,7 +132,7 @@ class OfflineTests(OfflineTestCase):
         (topic,) = self.ask(3, 12, MetadataRequest([MetadataRequestTopic(name="t")])).topics
         self.assertEqual([part.error_code for part in topic.partitions], [STORAGE, 0, 0, 0])
         self.assertTrue(os.path.exists(path))
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.assertFalse(os.path.exists(path))
 
     def test_metadata(self) -> None:
@@ -164,7 +164,7 @@ class OfflineTests(OfflineTestCase):
         """A topic with offline partitions can be deleted and created again in the remaining dirs."""
         self.break_dir()
         self.send(0)
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete("t")))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete("t")))
         self.make_topic("t", 4)
         self.assertEqual(self.send(0, 1, 2, 3), [0, 0, 0, 0])
 

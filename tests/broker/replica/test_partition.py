@@ -92,7 +92,7 @@ class PartitionTests(BrokerTestCase):
     def test_state(self) -> None:
         """Leader, epoch and replicas are those of the cluster's state."""
         (partition,) = self.make_topic()
-        partition.apply(PartitionState(1, 7, (1, 0), (1,)))
+        partition.apply(PartitionState(1, 7, (1, 0), (1,)), False)
         self.assertEqual(
             (partition.leader, partition.leader_epoch, partition.replicas, partition.isr),
             (1, 7, (1, 0), (1,)),

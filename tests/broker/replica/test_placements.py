@@ -81,9 +81,9 @@ class StateTestCase(SynchronousTestCase):
 
     def make(self, name: str = "t", partitions: int = 4, record: bool = True) -> None:
         """Create a topic with a record in each partition."""
-        topics = self.broker.topics
-        self.successResultOf(Deferred.fromCoroutine(topics.create(name, topics.plan(partitions, 1))))
-        for partition in topics.partitions[name]:
+        commands = self.broker.topic_commands
+        self.successResultOf(Deferred.fromCoroutine(commands.create(name, commands.plan(partitions, 1))))
+        for partition in self.broker.topics.of(name):
             partition.log.append(build_values([b"v"], NOW_MS), 0, NOW_MS, True)
             partition.log.write()
         if record:
@@ -95,11 +95,11 @@ class StateTestCase(SynchronousTestCase):
 
     def delete(self, name: str = "t") -> Deferred[None]:
         """Delete a topic."""
-        return Deferred.fromCoroutine(self.broker.topics.delete(name))
+        return Deferred.fromCoroutine(self.broker.topic_commands.delete(name))
 
     def ends(self, name: str = "t") -> list[int]:
         """Return the log end offset of each partition; -1 if it is offline."""
-        return [partition.log.log_end_offset for partition in self.broker.topics.partitions[name]]
+        return [partition.log.log_end_offset for partition in self.broker.topics.of(name)]
 
     def strays(self) -> list[str]:
         """Return the names of the directories that were put aside."""

@@ -66,7 +66,7 @@ class ProducedTests(BrokerTestCase):
         self.produce(build_values([b"v"] * 3, NOW_MS))
         partition.log.advance_log_start(2)
         self.produce(build_values([b"v"], NOW_MS))
-        self.successResultOf(self.broker.topics.delete("t"))
+        self.successResultOf(self.broker.topic_commands.delete("t"))
         self.make_topic("t")
         result = self.produce(build_values([b"v"], NOW_MS))
         self.assertEqual((result.base_offset, result.log_start_offset), (0, 0))

@@ -32,6 +32,7 @@ from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.quotation import quoted
+from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, LogLine, Replace, Store
@@ -74,6 +75,7 @@ class GroupCoordinator:
         config: BrokerConfig,
         metadata: IMetadataStore,
         topics: Topics,
+        topic_commands: TopicCommands,
         replicas: ReplicaManager,
         clock: IReactorTime,
         workers: Workers,
@@ -81,7 +83,9 @@ class GroupCoordinator:
     ) -> None:
         self._metadata = metadata
         self.shards: dict[int, GroupShard] = {}
-        self.topic = InternalTopic(CONSUMER_OFFSETS, config.get("broker.id"), metadata, topics, clock)
+        self.topic = InternalTopic(
+            CONSUMER_OFFSETS, config.get("broker.id"), metadata, topics, topic_commands, clock
+        )
         self.writer = RecordWriter(replicas, clock, now_ms)
         self.runtime = CoordinatorRuntime(self.topic, self.writer, self, clock, lambda: workers("offsets"))
         topics.role_listeners.append(self.runtime.role_changed)

@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.topics import Topics
+from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import NO_LEADER_EPOCH, BrokerNode, ClusterDelta, PartitionState, Topic
@@ -36,12 +37,19 @@ class InternalTopic:
     _log = Logger()
 
     def __init__(
-        self, name: str, node_id: int, metadata: IMetadataStore, topics: Topics, clock: IReactorTime
+        self,
+        name: str,
+        node_id: int,
+        metadata: IMetadataStore,
+        topics: Topics,
+        topic_commands: TopicCommands,
+        clock: IReactorTime,
     ) -> None:
         self.name = name
         self.node_id = node_id
         self._metadata = metadata
         self._topics = topics
+        self._topic_commands = topic_commands
         self._clock = clock
         self._waiting: list[Deferred[None]] = []
         self._shown: Deferred[None] | None = None
@@ -57,7 +65,7 @@ class InternalTopic:
     @property
     def exists(self) -> bool:
         """True if the topic exists, and its creation by this broker has ended; see :meth:`ensure`."""
-        return self.name in self._metadata.state.topics and not self._topics.is_creating(self.name)
+        return self.name in self._metadata.state.topics and not self._topic_commands.is_creating(self.name)
 
     @property
     def is_alone(self) -> bool:
@@ -125,7 +133,7 @@ class InternalTopic:
 
     async def _create(self) -> None:
         try:
-            await self._topics.ensure(self.name)
+            await self._topic_commands.ensure(self.name)
         except RequestError as error:
             if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise

@@ -185,7 +185,7 @@ class ExpireTests(ExpiryTestCase):
 class TopicTests(ExpiryTestCase):
     def delete(self, topic: str) -> None:
         """Delete a topic."""
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.delete(topic)))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.delete(topic)))
 
     def test_deleted_topic(self) -> None:
         """A deleted topic's offsets are removed in one batch for each partition."""
@@ -212,7 +212,7 @@ class TopicTests(ExpiryTestCase):
         partition_of(self.broker, "g").min_insync_replicas = 2
         with capturedLogs() as logs:
             self.delete("t")
-        self.assertEqual([log["log_level"] for log in logs][:1], [LogLevel.warn])
+        self.assertIn(LogLevel.warn, [log["log_level"] for log in logs])
         self.assertIsNone(self.committed())
 
     def test_deleted_while_not_led(self) -> None:

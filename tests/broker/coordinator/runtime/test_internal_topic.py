@@ -41,7 +41,7 @@ class MakingTests(TopicTestCase):
 
     def test_by_metadata(self) -> None:
         """A Metadata request may create the topic, with the configs of an offsets topic."""
-        self.successResultOf(Deferred.fromCoroutine(self.broker.topics.ensure(CONSUMER_OFFSETS)))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.ensure(CONSUMER_OFFSETS)))
         self.assertEqual(len(partitions_of(self.broker)), 50)
         self.assertTrue(partitions_of(self.broker)[0].log.config.compacted)
 

@@ -135,7 +135,7 @@ class JudgingTests(BrokerTestCase):
     def test_failed_write(self) -> None:
         """A failed write after the validation is reported like any other."""
         waiting = self.begin(produce_request(LARGE))
-        log: Any = self.broker.topics.partitions["t"][0].log
+        log: Any = self.broker.topics.of("t")[0].log
 
         def fail() -> None:
             log._appender.discard()

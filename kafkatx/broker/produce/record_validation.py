@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import refusal_code
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
@@ -127,8 +128,8 @@ class RecordValidator:
             name = partition.topic_partition
             if self._topics.find(name.topic, name.partition) is not partition:
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
-            if not partition.writable:
-                raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, "the log dir of the partition is offline")
+            if partition.error:
+                raise RequestError(partition.error, "the partition's log dir or leader has changed")
             appended = partition.log.append(
                 records, partition.leader_epoch, self._now_ms(), one_batch, validated
             )
@@ -137,7 +138,7 @@ class RecordValidator:
         if not appended.error:
             failed = self._replicas.write(partition)
             if partition in failed:
-                raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, failed[partition].strerror or "")
+                raise RequestError(refusal_code(failed[partition]), failed[partition].strerror or "")
             if partition.must_flush:
                 await partition.log.flush()
         return appended

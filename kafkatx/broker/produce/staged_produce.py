@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.record_validation import RecordValidator
+from kafkatx.broker.replica.roles import refusal_code
 from kafkatx.broker.requests.pending_answers import Staging
 from kafkatx.broker.requests.produce_reply import ProduceReply
 from kafkatx.broker.requests.quotation import quoted
@@ -197,7 +198,7 @@ class StagedForOne(Staging[ProduceResponse]):
 
 
 def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
-    result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    result.error_code = refusal_code(error)
     result.base_offset = -1
     result.error_message = error.strerror
 

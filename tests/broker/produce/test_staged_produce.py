@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.produce.staged_produce import OFFLINE, StagedForOne, StagedProduce
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.staged_produce import OFFLINE, StagedForOne, StagedProduce
 from kafkatx.broker.requests.pending_answers import ResponseEncoder
 from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse

@@ -30,7 +30,8 @@ def generate_broker_id(settings: ZooKeeperSettings, reserved_max_id: int) -> int
     except (TreeError, KazooException) as error:
         cause = str(error) if isinstance(error, TreeError) else f"{type(error).__name__} {error}".rstrip()
         raise SettingError(
-            f"broker.id: it is not set, and ZooKeeper could not generate one: {cause}"
+            f"broker.id: it is not set, and ZooKeeper could not generate one: {cause}; check "
+            "zookeeper.connect, and that it runs"
         ) from error
 
 

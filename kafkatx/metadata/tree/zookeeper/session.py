@@ -182,11 +182,9 @@ class KazooSession:
                 )
                 self._events.connected(identity[0], self._timeout_s)
         elif state == KazooState.SUSPENDED:
-            self._log.warn("ZooKeeper {hosts}: the connection is lost", hosts=self._settings.hosts)
             self._waiting.clear()
             self._events.suspended()
         else:
-            self._log.warn("ZooKeeper {hosts}: the session has ended", hosts=self._settings.hosts)
             self._waiting.clear()
             self._events.lost(SessionExpired("the session has expired"))
 

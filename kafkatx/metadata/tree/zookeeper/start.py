@@ -85,10 +85,7 @@ class ClientStart:
             now_s = time.monotonic()
             left_s = began_s + self._settings.connection_timeout_s - now_s
             if left_s <= 0:
-                raise ConnectionLost(
-                    f"{self._waited(now_s - began_s)}; check zookeeper.connect, or raise "
-                    "zookeeper.connection.timeout.ms"
-                )
+                raise ConnectionLost(self._waited(now_s - began_s))
             if now_s - reported_s >= REPORT_S:
                 reported_s = now_s
                 _twisted_log.warn(

@@ -74,7 +74,7 @@ class GroupsTestCase(BrokerTestCase):
         self.groups = self.broker.groups
         self.writer = FakeWriter()
         self.successResultOf(self.groups.topic.ensure())
-        self.patch(self.groups.writer, "append", self.writer.append)
+        self.patched = self.patch(self.groups.writer, "append", self.writer.append)
         self.group = self.make_group()
         self.groups.add(self.group)
         self.delayed = len(self.clock.getDelayedCalls())

@@ -17,7 +17,10 @@ def groups_of(broker: Broker) -> dict[str, Any]:
 def put_group(broker: Broker, group: Any, group_id: str = "") -> None:
     """Put a group among those that a broker coordinates, without a timer; create its partition if needed."""
     broker.groups.topic.ensure()
-    broker.groups.served_shard(group_id or group.group_id).groups[group_id or group.group_id] = group
+    group_id = group_id or group.group_id
+    shard = broker.groups.served_shard(group_id)
+    shard.groups[group_id] = group
+    broker.groups._homes[group_id] = shard
 
 
 def offsets_of(broker: Broker, group_id: str = "g") -> Offsets:

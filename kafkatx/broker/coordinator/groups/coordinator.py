@@ -83,6 +83,7 @@ class GroupCoordinator:
     ) -> None:
         self._metadata = metadata
         self.shards: dict[int, GroupShard] = {}
+        self._homes: dict[str, GroupShard] = {}  # of each group: no hash is needed where it exists
         self.topic = InternalTopic(
             CONSUMER_OFFSETS, config.get("broker.id"), metadata, topics, topic_commands, clock
         )
@@ -113,10 +114,13 @@ class GroupCoordinator:
         """
         if not group_id and not may_be_empty:
             return ErrorCode.INVALID_GROUP_ID
-        return self.runtime.check(group_id)
+        return ErrorCode.NONE if group_id in self._homes else self.runtime.check(group_id)
 
     def shard_of(self, group_id: str) -> GroupShard | None:
         """Return the shard of a group; None if this broker does not serve it."""
+        home = self._homes.get(group_id)
+        if home is not None:
+            return home
         topic = self.topic.state
         return None if topic is None else self.shards.get(partition_for(group_id, len(topic.partitions)))
 
@@ -132,8 +136,8 @@ class GroupCoordinator:
 
     def find(self, group_id: str) -> Group | None:
         """Return a group, or None if there is none, or if this broker does not serve it."""
-        shard = self.shard_of(group_id)
-        return None if shard is None else shard.groups.get(group_id)
+        shard = self._homes.get(group_id)
+        return None if shard is None else shard.groups[group_id]
 
     def offsets_of(self, group_id: str) -> Offsets:
         """Return the committed offsets among which those of a group are; empty if it is not served."""
@@ -184,15 +188,17 @@ class GroupCoordinator:
 
         :raises RequestError: NOT_COORDINATOR, as :meth:`served_shard`.
         """
-        self.served_shard(group.group_id).groups[group.group_id] = group
+        shard = self.served_shard(group.group_id)
+        shard.groups[group.group_id] = group
+        self._homes[group.group_id] = shard
         self._timers.drop(group.group_id)
         self._timers.set(group)
 
     def remove(self, group_id: str) -> None:
         """Forget a group, if it exists."""
-        shard = self.shard_of(group_id)
+        shard = self._homes.pop(group_id, None)
         if shard is not None:
-            shard.groups.pop(group_id, None)
+            del shard.groups[group_id]
         self._timers.drop(group_id)
         self.memory.drop(group_id)
 
@@ -313,6 +319,7 @@ class GroupCoordinator:
         if shard is None:
             return
         for group_id in shard.groups:
+            del self._homes[group_id]
             self._timers.drop(group_id)
             self.memory.drop(group_id)
         if shard.groups:

@@ -87,7 +87,10 @@ class InternalTopic:
         return partitions
 
     def leads(self, number: int) -> bool:
-        """Return True if this broker leads a partition, by the cluster's state."""
+        """Return True if this broker leads a partition, also while it has not opened the log."""
+        partition = self.find(number)
+        if partition is not None:
+            return partition.leads
         partitions = self._partitions()
         return number < len(partitions) and self._metadata.state.leads(self.node_id, partitions[number])
 
@@ -112,11 +115,7 @@ class InternalTopic:
 
     def led(self) -> Iterator[Partition]:
         """Return the partitions that this broker leads."""
-        topic = self.state
-        for number in range(len(topic.partitions) if topic is not None else 0):
-            partition = self.find(number)
-            if partition is not None and self.leads(number):
-                yield partition
+        return (partition for partition in self._topics.of(self.name) if partition.leads)
 
     # --- creation
 

@@ -111,5 +111,5 @@ class MembersTestCase(BrokerTestCase):
     def set_loading(self) -> None:
         """Make ``__consumer_offsets`` look as if it were being loaded."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        self.patch(self.broker.groups, "check", lambda group_id, empty=False: loading)
+        self.patch(self.broker.groups, "check", lambda group_id, may_be_empty=False: loading)
         self.patch(CoordinatorRuntime, "loading", True)

@@ -40,5 +40,5 @@ class HeartbeatTests(MembersTestCase):
     def test_not_available(self) -> None:
         """Any other reason not to serve the group is returned."""
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        self.patch(self.broker.groups, "check", lambda group_id, empty=False: code)
+        self.patch(self.broker.groups, "check", lambda group_id, may_be_empty=False: code)
         self.assertEqual(self.beat("somebody", 7), code)

@@ -230,7 +230,11 @@ class RefusalTests(CommitTestCase):
     def test_loading(self) -> None:
         """No offset is committed while the group's partition is loaded."""
         self.codes(commit(1))
-        self.patch(self.broker.groups, "check", lambda group, empty=False: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        self.patch(
+            self.broker.groups,
+            "check",
+            lambda group, may_be_empty=False: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        )
         self.assertEqual(self.codes(commit(2)), [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS])
         self.assertEqual(self.committed(), Committed(1, 7, "m", NOW_MS))
 

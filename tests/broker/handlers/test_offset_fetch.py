@@ -125,7 +125,7 @@ class RefusalTests(FetchTestCase):
     def test_loading(self) -> None:
         """A group that is loading is an error of each partition in versions 0 and 1, then of the group."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        self.patch(self.broker.groups, "check", lambda group, empty=False: loading)
+        self.patch(self.broker.groups, "check", lambda group, may_be_empty=False: loading)
         for version in VERSIONS:
             error, rows = self.fetch(version, {"t": [0, 1]})
             if version < 2:

@@ -187,8 +187,8 @@ class Expected:
     """The logs that a log store must find in its log dirs, from the metadata store.
 
     :ivar empty: the state has no topics.
-    :ivar generation: the store's current ``IMetadataStore.generation``.
-    :ivar topic_id: returns the id of a partition's topic; None if there is no such partition.
+    :ivar generation: returns the store's current ``IMetadataStore.generation``.
+    :ivar topic_id: returns the id of a partition's topic; None if there is no such partition on this broker.
     :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
     """
 

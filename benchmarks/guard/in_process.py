@@ -76,8 +76,9 @@ def make_broker(folder: str, clock: Any) -> Broker:
     result_of(coordinator.start(BrokerNode(0, "127.0.0.1", 9092, None)))
     result_of(broker.open())
     result_of(broker.groups.open())
+    commands: Any = getattr(broker, "topic_commands", broker.topics)  # the latter in older trees
     for topic in TOPICS:
-        result_of(broker.topic_commands.create(topic, broker.topic_commands.plan(1, 1), {}))
+        result_of(commands.create(topic, commands.plan(1, 1), {}))
     return broker
 
 

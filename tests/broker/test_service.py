@@ -94,6 +94,7 @@ class ServiceTestCase(SynchronousTestCase):
         for owner, name in (
             (broker.metadata, "start"),
             (broker, "open"),
+            (broker.metadata, "register"),
             (broker.groups, "open"),
             (broker.groups, "stop"),
             (broker.flushes, "stop"),
@@ -141,7 +142,7 @@ class ServiceTestCase(SynchronousTestCase):
 
 class StartTests(ServiceTestCase):
     def test_order(self) -> None:
-        """Ports are bound first, and accept connections only when metadata, logs and groups are open."""
+        """Ports are bound first, and accept when logs and groups are open and the broker is registered."""
         self.start(self.make())
         self.assertEqual(
             self.events,
@@ -149,6 +150,7 @@ class StartTests(ServiceTestCase):
                 "bind",
                 "EmbeddedMetadataStore.start",
                 "Broker.open",
+                "EmbeddedMetadataStore.register",
                 "GroupCoordinator.open",
                 "accept",
                 "BackgroundTasks.start",

@@ -6,7 +6,7 @@ It touches the log store and the cluster's metadata. :mod:`kafkatx.broker.replic
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from twisted.logger import Logger
 
@@ -14,7 +14,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.errors import RequestError
 from kafkatx.interfaces import ILogStore, IMetadataStore
-from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
+from kafkatx.types import DirectoryChanges, Expected, Placement, Topic, TopicPartition
 
 NAMED = 5
 """Missing partitions that a log line names."""
@@ -34,6 +34,7 @@ class Placements:
 
     def __init__(self, config: BrokerConfig, metadata: IMetadataStore, store: ILogStore) -> None:
         self._anew = config[b.KAFKATX_START_ANEW]
+        self._broker_id: int = config.get("broker.id")
         self._metadata = metadata
         self._store = store
         self._unrecorded = DirectoryChanges()
@@ -53,8 +54,10 @@ class Placements:
         )
 
     def _topic_id(self, name: TopicPartition) -> uuid.UUID | None:
-        topic = self._metadata.state.topics.get(name.topic)
-        return topic.topic_id if topic is not None and name.partition < len(topic.partitions) else None
+        topic: Topic | None = self._metadata.state.topics.get(name.topic)
+        if topic is None or name.partition >= len(topic.partitions):
+            return None
+        return topic.topic_id if self._broker_id in topic.partitions[name.partition].replicas else None
 
     def is_lost(self, name: TopicPartition, topic_id: uuid.UUID) -> bool:
         """Return True if an existing log is missing, or may be in a log dir that is offline."""
@@ -91,10 +94,25 @@ class Placements:
         log_dirs = {one.directory_id: one.path for one in self._store.dirs if one.error is None}
         try:
             await self._settle()
+            moved = (*self._unrecorded.placed, *self._moved_away())
+            self._unrecorded = DirectoryChanges(moved, self._unrecorded.gone)
             if log_dirs != recorded or self._unrecorded:
                 await self._write(log_dirs)
         except (OSError, RequestError) as error:
             self._log.warn("recording the log dirs of partitions failed: {error}", error=error)
+
+    def _moved_away(self) -> Iterator[Placement]:
+        """Return recorded partitions that other brokers have now: they are not missing if they come back."""
+        state = self._metadata.state
+        for topic_id, placed in self._metadata.recorded.placed.items():
+            topic = state.topics.get(state.topic_names.get(topic_id, ""))
+            if topic is None:
+                continue
+            for number in placed:
+                if number < len(topic.partitions) and (
+                    self._broker_id not in topic.partitions[number].replicas
+                ):
+                    yield Placement(topic_id, number, None)
 
     def changed(self) -> None:
         """Tell :attr:`on_change` that logs were created."""

@@ -61,7 +61,7 @@ def check(surveys: Mapping[str, Survey], expected: Expected) -> None:
                 f"cluster's state is that of cluster {expected.cluster_id}",
                 surveys,
             )
-        if survey.generation > expected.generation():
+        if 0 < expected.generation() < survey.generation:
             raise StateLost(
                 f"log.dirs={path}: has noted change {survey.generation} of the cluster's state, which is at "
                 f"change {expected.generation()}: it is an older copy",
@@ -92,7 +92,7 @@ def problem(found: Found, expected: Expected) -> str | None:
     """Return why a partition's directory is not of the expected state; None if it is."""
     topic_id = expected.topic_id(found.topic_partition)
     if topic_id is None:
-        return "the cluster has no such partition"
+        return "the cluster has no such partition on this broker"
     if found.topic_id in (topic_id, NO_TOPIC_ID):
         return None
     return f"its partition.metadata has topic id {found.topic_id}, the topic's is {topic_id}"

@@ -62,6 +62,19 @@ class AppendContract(StoreCase):
         self.assertEqual(log.log_end_offset, 1)
         self.assertEqual(self.content(log), [(0, b"a")])
 
+    def test_discard(self) -> None:
+        """Check that discarded records leave nothing: neither offsets nor the state of their producer."""
+        log = self.make_log()
+        self.put(log, batch([b"a"], producer=(4, 0, 0)))
+        for records in (batch([b"b"]), batch([b"c"], producer=(4, 0, 1))):
+            self.assertEqual(log.append(records, 3, NOW_MS, True).error, 0)
+        log.discard()
+        log.write()
+        self.assertEqual((log.log_end_offset, log.epoch_at(1)), (1, 0))
+        (again,) = self.put(log, batch([b"d"], producer=(4, 0, 1)))
+        self.assertEqual(again.base_offset, 1)
+        self.assertEqual(self.content(log), [(0, b"a"), (1, b"d")])
+
     def test_stored_as_it_came(self) -> None:
         """Only base offset and leader epoch of a batch differ from what the producer sent."""
         log = self.make_log()

@@ -8,8 +8,14 @@ from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.purgatory import delay_fetch
+from kafkatx.errors import ErrorCode, ProtocolViolation
 from kafkatx.records.builder import build_values
+from kafkatx.records.compression import Codec
+from kafkatx.testing.contracts.partition_log import batch
+from tests.broker.cluster import ClusterTestCase
 from tests.broker.running import NOW_MS, BrokerTestCase, produce_request
+
+NOT_LEADER_OR_FOLLOWER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class ReplicaManagerTests(BrokerTestCase):
@@ -64,6 +70,16 @@ class ReplicaManagerTests(BrokerTestCase):
         self.stage(bad)
         self.assertEqual((self.broker.write_staged(), bad.high_watermark), ({}, 1))
 
+    def test_told_of_an_earlier_write(self) -> None:
+        """Failures of a write before the end of its round are told at the end, once."""
+        bad, good = self.make_topic("t", 2)
+        error = self.fail_write(bad)
+        self.stage(bad)
+        self.broker.replicas.failed_early.update(self.broker.write_staged())
+        self.stage(good)
+        self.assertEqual(self.broker.write_staged(), {bad: error})
+        self.assertEqual((self.broker.write_staged(), good.high_watermark), ({}, 1))
+
     def test_woken_after_the_round(self) -> None:
         """Fetches are woken by wake_waiting(), not between two writes, and only for written partitions."""
         written, failed, untouched = self.make_topic("t", 3)
@@ -76,3 +92,69 @@ class ReplicaManagerTests(BrokerTestCase):
         self.successResultOf(waits[0])
         for other in waits[1:]:
             self.assertNoResult(other)
+
+
+class LeaseTests(ClusterTestCase):
+    """A broker of several writes only while no other one can lead its partitions."""
+
+    def setUp(self) -> None:
+        """Make two partitions."""
+        super().setUp()
+        self.metadata.put(self.metadata.make_topic("t", [[1], [1]]))
+        self.records = build_values([b"v"], NOW_MS)
+
+    def ends(self) -> list[int]:
+        """Return the log end offsets."""
+        return [partition.log.log_end_offset for partition in self.broker.topics.of("t")]
+
+    def test_ended(self) -> None:
+        """Nothing is written once the lease has ended; the next records after that get the next offset."""
+        self.assertEqual(self.produce(self.records).error_code, 0)
+        self.metadata.remaining_s = 0
+        for acks in (-1, 1):
+            result = self.produce(self.records, acks=acks)
+            self.assertEqual((result.error_code, result.base_offset), (NOT_LEADER_OR_FOLLOWER, -1))
+        self.assertEqual(self.ends(), [1, 0])
+        self.metadata.remaining_s = 0.1
+        self.assertEqual(self.produce(self.records).base_offset, 1)
+
+    def test_no_acknowledgement(self) -> None:
+        """With acks=0 the connection is closed: there is no other way to tell the producer."""
+        self.metadata.remaining_s = -5
+        with self.assertRaises(ProtocolViolation) as caught:
+            self.produce(self.records, acks=0)
+        self.assertIn("NOT_LEADER_OR_FOLLOWER", str(caught.exception))
+        self.assertEqual(self.ends(), [0, 0])
+
+    def test_producers(self) -> None:
+        """A producer's sequence numbers go on where they were before the refused records."""
+        first, second = (batch([b"v"], producer=(7, 0, sequence)) for sequence in (0, 1))
+        self.assertEqual(self.produce(first).error_code, 0)
+        self.metadata.remaining_s = 0
+        self.assertEqual(self.produce(second).error_code, NOT_LEADER_OR_FOLLOWER)
+        self.metadata.remaining_s = 1
+        self.assertEqual(self.produce(second).base_offset, 1)
+
+    def test_own_records(self) -> None:
+        """The broker's own records are not written either."""
+        partition = self.broker.topics.of("t")[0]
+        partition.log.append(self.records, 0, NOW_MS, True)
+        self.metadata.remaining_s = 0
+        self.assertEqual(list(self.broker.replicas.write(partition)), [partition])
+        self.assertEqual(self.ends(), [0, 0])
+
+    def test_validated(self) -> None:
+        """Records that were validated in a worker are not written either."""
+        self.metadata.remaining_s = 0
+        result = self.produce(build_values([b"v"] * 20_000, NOW_MS, codec=Codec.GZIP))
+        self.assertEqual(result.error_code, NOT_LEADER_OR_FOLLOWER)
+        self.assertEqual(self.ends(), [0, 0])
+
+    def test_log(self) -> None:
+        """The log tells of it, not more often than of other failures."""
+        self.metadata.remaining_s = 0
+        with capturedLogs() as events:
+            for _ in range(3):
+                self.produce(self.records)
+        (event,) = [event for event in events if event["log_level"] == LogLevel.error]
+        self.assertIn("lease", str(event["error"]))

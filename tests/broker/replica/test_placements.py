@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import uuid
 from random import Random
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
@@ -23,6 +25,9 @@ from kafkatx.metadata.embedded.location import FILE_NAME
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.records.builder import build_values
 from kafkatx.testing.contracts.partition_log import find_retention
+from kafkatx.types import LogDirRecord, Placement, Topic
+from tests.broker import cluster
+from tests.broker.cluster import FakeMetadataStore, make_node
 from tests.broker.running import NODE, NOW_MS, at_once
 from tests.log.disk import PowerCutFiles
 from tests.log.fakes import QuickFiles, crash
@@ -463,3 +468,120 @@ class FailureTests(StateTestCase):
         with capturedLogs():
             self.start()
         self.assertEqual(self.ends(), [-1, 1, 1, 1])
+
+
+class ClusterTests(SynchronousTestCase):
+    """A broker with logs in files that is number 1 of three."""
+
+    def setUp(self) -> None:
+        """Name a directory."""
+        self.path = os.path.abspath(self.mktemp())
+        self.clock = Clock()
+        self.metadata = FakeMetadataStore()
+        self.store: FileLogStore | None = None
+        self.addCleanup(self.kill)
+
+    def kill(self) -> None:
+        """Stop the broker as kill -9 does."""
+        if self.store is not None:
+            crash(self.store)
+            self.store = None
+
+    def opening(self, *topics: Topic, **recorded: Any) -> Deferred[None]:
+        """Begin to start the broker anew in a cluster with these topics."""
+        self.kill()
+        config = BrokerConfig.load(None, {"log.dirs": self.path, "broker.id": "1"})
+        self.metadata = FakeMetadataStore()
+        self.metadata.prepare(*topics)
+        self.metadata.recorded = LogDirRecord(**recorded)
+        self.store = FileLogStore(config, at_once, self.clock, find_retention, QuickFiles())
+        self.broker = Broker(config, self.metadata, self.store, self.clock, at_once)
+        self.successResultOf(self.metadata.start(make_node(1)))
+        return Deferred.fromCoroutine(self.broker.open())
+
+    def start(self, *topics: Topic, **recorded: Any) -> None:
+        """Start the broker and register it."""
+        self.successResultOf(self.opening(*topics, **recorded))
+        self.successResultOf(self.metadata.register([]))
+
+    def directories(self) -> list[str]:
+        """Return the names of partitions' directories, without random digits."""
+        names = [name for name in os.listdir(self.path) if os.path.isdir(os.path.join(self.path, name))]
+        return sorted(name.split(".")[0] + name[-6:] if "." in name else name for name in names)
+
+    def fill(self, topic: str) -> None:
+        """Write a record to each partition of a topic."""
+        for partition in self.broker.topics.of(topic):
+            partition.log.append(build_values([b"v"], NOW_MS), partition.leader_epoch, NOW_MS, True)
+            partition.log.write()
+
+    def kept(self, topic: str) -> list[int]:
+        """Return the log end offset of each partition of a topic that is here."""
+        return [partition.log.log_end_offset for partition in self.broker.topics.of(topic)]
+
+    def test_restart(self) -> None:
+        """A broker that is killed has the records of its partitions again, in a later epoch."""
+        topic = self.metadata.make_topic("t", [[1], [2], [1]])
+        self.start(topic)
+        self.fill("t")
+        first = self.broker.topics.of("t")[0].leader_epoch
+        self.start(*self.metadata.state.topics.values())
+        self.assertEqual((self.kept("t"), self.directories()), ([1, 1], ["t-0", "t-2"]))
+        self.assertGreater(self.broker.topics.of("t")[0].leader_epoch, first)
+
+    def test_deleted_while_it_was_away(self) -> None:
+        """Logs of topics that were deleted meanwhile are removed; those of unknown ones are put aside."""
+        kept, deleted, unknown = (self.metadata.make_topic(name, [[1]]) for name in ("k", "d", "u"))
+        self.start(kept, deleted, unknown)
+        self.start(kept, deleted=frozenset([deleted.topic_id]))
+        self.assertEqual(self.directories(), ["k-0", "u-0-stray"])
+
+    def test_created_again_while_it_was_away(self) -> None:
+        """The log of another topic with the same name is put aside, and the partition begins empty."""
+        self.start(self.metadata.make_topic("t", [[1]]))
+        self.fill("t")
+        again = attrs.evolve(self.metadata.make_topic("t", [[1]]), topic_id=uuid.UUID(int=7))
+        self.start(again)
+        self.assertEqual((self.kept("t"), self.directories()), ([0], ["t-0", "t-0-stray"]))
+
+    def test_moved_while_it_was_away(self) -> None:
+        """The log of a partition that other brokers have now is put aside, and is not missed afterwards."""
+        topic = self.metadata.make_topic("t", [[1], [1]])
+        self.start(topic)
+        where = self.broker.store.dirs[0].directory_id
+        moved = attrs.evolve(topic.partitions[1], replicas=(2,), leader=2)
+        placed = {topic.topic_id: {0: where, 1: where}}
+        self.start(
+            attrs.evolve(topic, partitions=(topic.partitions[0], moved)),
+            log_dirs={where: self.path},
+            placed=placed,
+        )
+        self.assertEqual(self.directories(), ["t-0", "t-1-stray"])
+        (command,) = [one for one in self.metadata.commands if one.name == "record"]
+        self.assertEqual(command.args[1], (Placement(topic.topic_id, 1, None),))
+
+    def test_no_state(self) -> None:
+        """A cluster whose state has lost its topics is refused, and nothing is put aside."""
+        self.start(self.metadata.make_topic("t", [[1]]))
+        refused = self.failureResultOf(self.opening(), StateLost).value
+        self.assertIn("knows none of the 1 partitions", str(refused))
+        self.assertEqual(self.directories(), ["t-0"])
+
+    def test_was_alone(self) -> None:
+        """The log dirs of a broker that was alone fit a cluster with its id and its topics."""
+        config = BrokerConfig.load(None, {"log.dirs": self.path, "broker.id": "1"})
+        alone = EmbeddedMetadataStore(config, at_once)
+        self.store = FileLogStore(config, at_once, self.clock, find_retention, QuickFiles())
+        self.broker = Broker(config, alone, self.store, self.clock, at_once)
+        self.successResultOf(alone.start(make_node(1)))
+        self.successResultOf(Deferred.fromCoroutine(self.broker.open()))
+        commands = self.broker.topic_commands
+        self.successResultOf(Deferred.fromCoroutine(commands.create("t", commands.plan(2, 1))))
+        self.fill("t")
+        topic, cluster_id = alone.state.topics["t"], alone.state.cluster_id
+        self.assertGreater(alone.generation, 0)
+        self.successResultOf(alone.stop())
+        self.assertIn("belongs to cluster", str(self.failureResultOf(self.opening(topic), StateLost).value))
+        self.patch(cluster, "CLUSTER_ID", cluster_id)
+        self.start(topic)
+        self.assertEqual((self.kept("t"), self.directories()), ([1, 1], ["t-0", "t-1"]))

@@ -58,6 +58,10 @@ class CheckTests(SynchronousTestCase):
         self.assertIn("older copy", self.refused(state({T0: IDS[0]}), a=survey(noted=6)))
         check({"a": survey(noted=5)}, state({T0: IDS[0]}))
 
+    def test_no_older_copies(self) -> None:
+        """A state without generations, as a tree has, fits dirs that had one with them."""
+        check({"a": survey(Found(T0, IDS[0]), noted=6)}, state({T0: IDS[0]}, generation=lambda: 0))
+
     def test_empty_state(self) -> None:
         """An empty state beside partitions is refused; beside those of deleted topics it is right."""
         one = survey(Found(T0, IDS[0]))

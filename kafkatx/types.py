@@ -150,6 +150,9 @@ class ClusterDelta:
 
     What is not about topics is compared by identity: ``before.broker_configs is not after.broker_configs``.
 
+    A topic that is in *before* and not in *after*, or has another id there, was deleted by a client: brokers
+    remove its logs. A store that does not find a topic for another reason must not show that.
+
     :ivar topics: names of topics that were created, changed or deleted, or created again.
     """
 

@@ -145,7 +145,8 @@ OFFSETS_TOPIC_NUM_PARTITIONS = OFFSETS.integer(
 OFFSETS_TOPIC_REPLICATION_FACTOR = OFFSETS.integer(
     "offsets.topic.replication.factor",
     3,
-    "Replicas of __consumer_offsets when it is created; with fewer brokers, as many as there are brokers.",
+    "Replicas of __consumer_offsets when it is created. More than 1 counts as 1: kafkatx does not copy "
+    "partitions yet.",
     low=1,
 )
 OFFSETS_TOPIC_SEGMENT_BYTES = OFFSETS.integer(

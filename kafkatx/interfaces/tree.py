@@ -36,6 +36,9 @@ class ITree(Interface):
     session_id: int | None = Attribute(
         "Id of the session; the ephemeral owner of its nodes. None without one."
     )
+    session_timeout_s: float = Attribute(
+        "Time-out of the session, or of the last one, as the server granted it; 0 before the first."
+    )
     state: SessionState = Attribute("The state of the session.")
 
     def connect() -> Deferred[int]:

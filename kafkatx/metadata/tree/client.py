@@ -109,6 +109,7 @@ class TreeClient:
         self, open_session: Callable[[SessionEvents], Session], boottime_s: Callable[[], float]
     ) -> None:
         self.session_id: int | None = None
+        self.session_timeout_s = 0.0
         self.state = SessionState.CLOSED
         self._open_session = open_session
         self._boottime_s = boottime_s
@@ -239,6 +240,7 @@ class TreeClient:
         if self._lease is None:
             self._lease = Lease(self._boottime_s, timeout_s)
         self.session_id = session_id
+        self.session_timeout_s = timeout_s
         connecting, self._connecting = self._connecting, None
         self.state = SessionState.CONNECTED
         self._tell(SessionState.CONNECTED)

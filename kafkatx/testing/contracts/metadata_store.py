@@ -25,6 +25,7 @@ DIRECTORY = "q1Sh-9_ISia_zwGINzRvyQ"
 ANN: QuotaEntity = (("client-id", None), ("user", "änn \n'"))
 ANYONE: QuotaEntity = (("user", None),)
 ADDRESS: QuotaEntity = (("ip", "192.0.2.1"),)
+A, B, C = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
 LED = (3, 0, (3,), (3,))
 """Leader, leader epoch, replicas and in-sync replicas of a new partition."""
 
@@ -138,17 +139,18 @@ class MetadataStoreContract(_Case):
         self.assertEqual((len(second.partitions), dict(second.configs)), (1, {}))
 
     def test_listeners(self) -> None:
-        """Listeners get the old and the new state, after each change, before its Deferred fires."""
+        """Listeners get the old and the new state of each change, in order, before its Deferred fires."""
         store = self.started()
         before = store.state
         heard: list[tuple[ClusterState, ClusterState]] = []
         store.subscribe(lambda delta: heard.append((delta.before, delta.after)))
         created = store.create_topic("clicks", [[3]], {})
-        created.addCallback(lambda _: len(heard))
-        self.assertEqual(self.result(created), 1)
-        after = store.state
+        told = created.addCallback(lambda _: heard[-1][1])
+        self.assertIn("clicks", self.result(told).topics)
         self.result(store.delete_topic("clicks"))
-        self.assertEqual(heard, [(before, after), (after, store.state)])
+        # in a cluster the creation of a topic and the election of its leaders are two changes
+        self.assertEqual([after for _, after in heard[:-1]], [before for before, _ in heard[1:]])
+        self.assertEqual((heard[0][0], heard[-1][1]), (before, store.state))
 
     def test_listeners_hear_of_the_start(self) -> None:
         """Check that the start is a change, too: from no brokers to this one."""
@@ -284,23 +286,23 @@ class MetadataStoreContract(_Case):
         """Quotas are set, changed and removed one by one; an entity without any is not listed."""
         store = self.started()
         self.assertEqual(store.state.client_quotas, {})
-        self.result(store.alter_client_quotas({ANN: {"a": 1.5, "b": 2.0}, ANYONE: {"a": 3.0}}))
-        self.result(store.alter_client_quotas({ANN: {"a": None, "b": 4.0, "c": None}}))
-        self.assertEqual(store.state.client_quotas, {ANN: {"b": 4.0}, ANYONE: {"a": 3.0}})
-        self.result(store.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": None}}))
-        self.assertEqual(store.state.client_quotas, {ANYONE: {"a": 3.0}})
+        self.result(store.alter_client_quotas({ANN: {A: 1.5, B: 2.0}, ANYONE: {A: 3.0}}))
+        self.result(store.alter_client_quotas({ANN: {A: None, B: 4.0, C: None}}))
+        self.assertEqual(store.state.client_quotas, {ANN: {B: 4.0}, ANYONE: {A: 3.0}})
+        self.result(store.alter_client_quotas({ANN: {B: None}, ADDRESS: {A: None}}))
+        self.assertEqual(store.state.client_quotas, {ANYONE: {A: 3.0}})
 
     def test_client_quotas_at_once(self) -> None:
         """Check that no change of an entity's quotas is lost if several are under way at the same time."""
         store = self.started()
-        for doing in [store.alter_client_quotas({ANN: {name: 1.0}}) for name in "abc"]:
+        for doing in [store.alter_client_quotas({ANN: {name: 1.0}}) for name in (A, B, C)]:
             self.result(doing)
-        self.assertEqual(store.state.client_quotas, {ANN: {"a": 1.0, "b": 1.0, "c": 1.0}})
+        self.assertEqual(store.state.client_quotas, {ANN: {A: 1.0, B: 1.0, C: 1.0}})
 
     def test_client_quotas_stay(self) -> None:
         """Other changes of the cluster leave the quotas, to the very object, as they are."""
         store = self.started()
-        self.result(store.alter_client_quotas({ANN: {"a": 1.0}}))
+        self.result(store.alter_client_quotas({ANN: {A: 1.0}}))
         before = store.state.client_quotas
         self.result(store.create_topic("clicks", [[3]], {}))
         self.result(store.alter_broker_configs("3", adding(a="1")))
@@ -352,8 +354,8 @@ class DurableMetadataStoreContract(MetadataStoreContract):
         self.result(first.alter_topic_configs("clicks", lambda old: {"retention.ms": "6"}))
         self.result(first.alter_broker_configs(ALL_BROKERS, adding(log_retention_ms="7")))
         self.result(first.alter_broker_configs("3", adding(log_retention_ms="8", log_roll_ms="9")))
-        self.result(first.alter_client_quotas({ANN: {"a": 0.1, "b": 1e300}, ANYONE: {"a": 3.0}}))
-        self.result(first.alter_client_quotas({ANN: {"b": None}, ADDRESS: {"a": 2.0**53}}))
+        self.result(first.alter_client_quotas({ANN: {A: 0.1, B: 1e300}, ANYONE: {A: 3.0}}))
+        self.result(first.alter_client_quotas({ANN: {B: None}, ADDRESS: {A: 2.0**53}}))
         self.result(first.alter_group_configs("g", adding(consumer_session_timeout_ms="50000")))
         given = self.result(first.allocate_producer_ids(1000))
         clicks, views = first.state.topics["clicks"], self.result(first.create_topic("views", [[3]], {}))

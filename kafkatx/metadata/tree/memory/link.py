@@ -62,10 +62,10 @@ class Link:
             any case, so that the tree cannot know.
         """
         if self.up:
-            self.up = False
             for make in self.requests.clear():
                 if apply_requests:
                     make()
+            self.up = False
             self.requests.release()
             self.replies.release()
             self.replies.clear()
@@ -215,8 +215,11 @@ class MemorySession:
 
     def _ask(self, make: Callable[[int], T]) -> Deferred[T]:
         asked: Deferred[T] = Deferred()
+        connection = self._connection
 
         def arrive() -> None:
+            if connection != self._connection or not self._link.up:
+                return  # it was sent before the tree knew that the connection was gone
             session_id = self.session_id
             try:
                 if session_id is None:

@@ -1,0 +1,1 @@
+"""The role of the controller: its election, and what it writes."""

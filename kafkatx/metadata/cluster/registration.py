@@ -1,0 +1,267 @@
+"""The registration of this broker: its ephemeral node, its incarnation, and the node of its lease.
+
+It touches the tree and the clock. One transaction writes the three nodes; its id (the czxid of the broker's
+node) is the broker's epoch. The node lives as long as the session: a new session registers again.
+
+A broker that stopped without a word is still registered until its session times out. It is told by the
+``directory.id`` of its log dirs, which this process has locked: that node is deleted, and ``/controller``
+with it if it is of the same session. A node of another broker is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import ITree
+from kafkatx.interfaces.nodes import (
+    Check,
+    Create,
+    Delete,
+    NodeStat,
+    Operation,
+    OperationError,
+    SessionState,
+    SetData,
+    TreeError,
+)
+from kafkatx.metadata.cluster.state.requests import read
+from kafkatx.metadata.cluster.state.view import View
+from kafkatx.metadata.layout import brokers, paths
+from kafkatx.metadata.layout.brokers import Endpoint
+from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.metadata.layout.incarnations import Incarnation
+from kafkatx.types import BrokerNode
+
+POLL_S = 0.5
+"""Seconds between looks at the node of another broker with this id."""
+MARGIN_S = 2.0
+"""Seconds beyond the session's time-out for which a start waits for that node to vanish."""
+COMPLAINT_S = 10.0
+"""Seconds between lines in the log about another broker with this id."""
+SETTLED_S = 5.0
+"""A registration that is lost within these seconds is not repeated at once."""
+
+
+class IdInUse(Exception):
+    """Another broker has registered this id."""
+
+
+@attrs.frozen
+class Registered:
+    """This broker's registration in one session.
+
+    :ivar epoch: czxid of its node.
+    """
+
+    session_id: int
+    epoch: int
+
+
+class Registration:
+    """Registers this broker, and again after each loss of its session.
+
+    :param now_ms: the time of day, for the timestamp in the node.
+    :param version: version of the broker's node (``kafkatx.zookeeper.broker.version``).
+    :param changed: called when the broker has been registered.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        tree: ITree,
+        clock: IReactorTime,
+        view: View,
+        now_ms: Callable[[], int],
+        version: int,
+        changed: Callable[[], None],
+    ) -> None:
+        self._tree = tree
+        self._clock = clock
+        self._view = view
+        self._now_ms = now_ms
+        self._version = version
+        self._changed = changed
+        self._node: BrokerNode | None = None
+        self._directories: tuple[str, ...] = ()
+        self._registered: Registered | None = None
+        self._first: Deferred[None] | None = None
+        self._deadline_s = 0.0
+        self._complained_s: float | None = None
+        self._registered_s: float | None = None
+        self._running = False
+        self._waiting: Deferred[None] | None = None
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch of this broker in the tree's session; None if it is not registered in that."""
+        registered = self._registered
+        if registered is None or registered.session_id != self._tree.session_id:
+            return None
+        return registered.epoch
+
+    def register(self, node: BrokerNode, directories: tuple[str, ...]) -> Deferred[None]:
+        """Register the broker, and do so again whenever that is necessary.
+
+        :return: fires when it is registered; fails with SettingError if another broker keeps its id.
+        """
+        self._node = node
+        self._directories = directories
+        self._deadline_s = self._clock.seconds() + self._tree.session_timeout_s + MARGIN_S
+        first = self._first = Deferred()
+        self.ensure()
+        return first
+
+    def ensure(self) -> None:
+        """Register the broker if it should be and is not, and the tree is connected."""
+        if self._node is not None and self.epoch is None and self._view.ready and not self._running:
+            self._running = True
+            Deferred.fromCoroutine(self._run(self._node))
+
+    def lost(self) -> None:
+        """Take it that the broker's nodes are gone, and register it again."""
+        self._registered = None
+        self.ensure()
+
+    async def stop(self) -> None:
+        """Give up the registration; say in the incarnation that this broker is stopping."""
+        node, self._node = self._node, None
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.cancel()
+        if node is not None and self.epoch is not None and self._tree.state is SessionState.CONNECTED:
+            stopping = Incarnation(node.host, stopping=True).encode()
+            try:
+                await self._tree.multi([SetData(paths.incarnation(node.id), stopping)])
+            except TreeError as error:
+                self._log.info("the cluster was not told that this broker stops: {error}", error=error)
+
+    async def _run(self, node: BrokerNode) -> None:
+        try:
+            if self._registered_s is not None and self._clock.seconds() < self._registered_s + SETTLED_S:
+                await self._pause()  # another program may delete the nodes again and again
+            while self._node is not None and self.epoch is None and self._view.ready:
+                try:
+                    self._registered = await self._attempt(node)
+                except OperationError as error:
+                    self._log.debug("registration is tried again: {error}", error=error)
+                    await self._pause()
+                except IdInUse as error:
+                    if not self._wait_longer(error):
+                        return
+                    await self._pause()
+        except (TreeError, CancelledError):
+            return  # the connection is lost: ensure() is called when it is back; or the store stops
+        except Exception:
+            self._log.failure("broker {id} cannot be registered", id=node.id)
+            self._fail(SettingError(f"broker {node.id} cannot be registered: see the log"))
+            return
+        finally:
+            self._running = False
+        if self.epoch is not None:
+            self._complained_s = None
+            self._registered_s = self._clock.seconds()
+            self._log.info("broker {id} is registered, epoch {epoch}", id=node.id, epoch=self.epoch)
+            self._changed()
+            first, self._first = self._first, None
+            if first is not None:
+                first.callback(None)
+        elif self._view.ready:
+            self.ensure()
+
+    def _wait_longer(self, error: IdInUse) -> bool:
+        """Return False if the broker cannot start; a running one tries for ever."""
+        now_s = self._clock.seconds()
+        if self._first is not None and now_s >= self._deadline_s:
+            self._node = None
+            self._fail(SettingError(str(error)))
+            return False
+        if self._complained_s is None or now_s - self._complained_s >= COMPLAINT_S:
+            self._complained_s = now_s
+            self._log.warn("{error}; waiting for it to go", error=error)
+        return True
+
+    def _fail(self, error: SettingError) -> None:
+        first, self._first = self._first, None
+        if first is not None:
+            first.errback(error)
+
+    async def _pause(self) -> None:
+        self._waiting = deferLater(self._clock, POLL_S)
+        try:
+            await self._waiting
+        finally:
+            self._waiting = None
+
+    async def _attempt(self, node: BrokerNode) -> Registered:
+        """Register once.
+
+        :raises IdInUse: another broker has the id.
+        :raises OperationError: a node has changed meanwhile.
+        """
+        tree, path = self._tree, paths.broker(node.id)
+        session_id = tree.session_id or 0
+        operations: list[Operation] = []
+        # the version of the incarnation tells whether another broker has registered meanwhile
+        incarnation = await read(tree, paths.incarnation(node.id))
+        content = Incarnation(node.host).encode()
+        if incarnation is None:
+            operations.append(Create(paths.incarnation(node.id), content))
+        else:
+            operations.append(SetData(paths.incarnation(node.id), content, incarnation[1].version))
+        found = await read(tree, path)
+        lease = await tree.exists(paths.lease(node.id))
+        if found is not None:
+            if found[1].ephemeral_owner == session_id and lease is not None:
+                return Registered(session_id, found[1].czxid)  # the reply to this multi was lost
+            if found[1].ephemeral_owner != session_id:
+                self._check_past_life(node.id, found[0])
+                operations += await self._end_past_controller(found[1].ephemeral_owner)
+            operations.append(Delete(path))
+        if lease is not None:
+            operations.append(Delete(paths.lease(node.id)))
+        operations += [
+            Create(path, ephemeral=True),
+            Create(paths.lease(node.id), ephemeral=True),
+            SetData(path, self._content(node), 0),
+        ]
+        stat = (await tree.multi(operations))[-1]
+        assert isinstance(stat, NodeStat)
+        return Registered(session_id, stat.czxid)
+
+    def _check_past_life(self, broker_id: int, data: bytes) -> None:
+        try:
+            other = brokers.decode(broker_id, paths.broker(broker_id), data)
+        except UnreadableNode as error:
+            raise IdInUse(f"broker.id={broker_id}: another broker is registered with it: {error}") from None
+        if not set(other.directories) & set(self._directories):
+            raise IdInUse(
+                f"broker.id={broker_id}: another broker is registered with it, at"
+                f" {other.endpoints[0].host}:{other.endpoints[0].port}; give each broker an id of its own"
+            )
+        self._log.info("broker {id} takes over from its past life, which was killed", id=broker_id)
+
+    async def _end_past_controller(self, session_id: int) -> list[Operation]:
+        """Return the operations that end the controller's role of a past life."""
+        epoch = await read(self._tree, paths.CONTROLLER_EPOCH)
+        stat = await self._tree.exists(paths.CONTROLLER)
+        if epoch is None or stat is None or stat.ephemeral_owner != session_id:
+            return []
+        return [Check(paths.CONTROLLER_EPOCH, epoch[1].version), Delete(paths.CONTROLLER)]
+
+    def _content(self, node: BrokerNode) -> bytes:
+        registration = brokers.Registration(
+            node.id,
+            (Endpoint("PLAINTEXT", node.host, node.port),),
+            rack=node.rack,
+            timestamp_ms=self._now_ms(),
+            directories=self._directories,
+        )
+        return registration.encode(self._version)

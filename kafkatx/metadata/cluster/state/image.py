@@ -1,0 +1,88 @@
+"""The cluster's state as one broker knows it, and what was read of the nodes. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import attrs
+
+from kafkatx.interfaces.nodes import NodeStat
+from kafkatx.metadata.layout.partition_states import StateNode
+from kafkatx.metadata.layout.topics import TopicNode
+from kafkatx.types import NO_LEADER, ClusterState, PartitionState, Topic
+
+NO_CHANGE = -1
+"""The sequence number before that of any change record."""
+
+
+@attrs.frozen
+class ControllerFacts:
+    """The nodes ``/controller`` and ``/controller_epoch``.
+
+    :ivar session_id: owner of ``/controller``.
+    :ivar czxid: transaction that created ``/controller``.
+    :ivar epoch_version: version of ``/controller_epoch``.
+    :ivar epoch_mzxid: transaction that last set it.
+    """
+
+    broker_id: int
+    session_id: int
+    czxid: int
+    epoch: int
+    epoch_version: int
+    epoch_mzxid: int
+
+    def elects(self, session_id: int | None) -> bool:
+        """Return True if a session is the controller in this epoch: one transaction wrote both nodes."""
+        return self.session_id == session_id and self.czxid == self.epoch_mzxid
+
+
+@attrs.frozen
+class FoundTopic:
+    """The nodes of a topic, as they were read.
+
+    :ivar stat: that of the topic's node.
+    :ivar states: for each partition its state; None if it has none.
+    """
+
+    name: str
+    node: TopicNode
+    stat: NodeStat
+    configs: Mapping[str, str]
+    states: Sequence[tuple[StateNode, NodeStat] | None]
+
+
+@attrs.frozen
+class Image:
+    """The cluster's state, and what else the store knows of the nodes.
+
+    :ivar topics: the dict behind ``state.topics``: a dict is copied ten times faster than a mapping proxy.
+    :ivar names: the dict behind ``state.topic_names``.
+    :ivar zxids: for each topic the last transaction that changed its node.
+    :ivar applied: sequence number of the last change record that is included.
+    :ivar deleting: names of topics that are marked for deletion.
+    :ivar unidentified: topics whose nodes have no topic id yet; the state does not show them.
+    :ivar controller: None if there is no controller.
+    """
+
+    state: ClusterState
+    topics: dict[str, Topic] = attrs.field(factory=dict, repr=False)
+    names: dict[uuid.UUID, str] = attrs.field(factory=dict, repr=False)
+    zxids: dict[str, int] = attrs.field(factory=dict, repr=False)
+    applied: int = NO_CHANGE
+    deleting: frozenset[str] = frozenset()
+    unidentified: Mapping[str, Topic] = MappingProxyType({})
+    controller: ControllerFacts | None = None
+
+    def whole_state(self) -> ClusterState:
+        """Return the state with the topics that have no id yet; theirs is ``NO_TOPIC_ID``."""
+        if not self.unidentified:
+            return self.state
+        return attrs.evolve(self.state, topics=MappingProxyType({**self.topics, **self.unidentified}))
+
+
+def no_state(replicas: Sequence[int]) -> PartitionState:
+    """Return the state of a partition whose state node does not exist yet."""
+    return PartitionState(NO_LEADER, -1, tuple(replicas), (), -1)

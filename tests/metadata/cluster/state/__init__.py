@@ -1,0 +1,1 @@
+"""Tests of the image of the cluster."""

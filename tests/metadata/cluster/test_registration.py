@@ -1,0 +1,145 @@
+"""Registration: the nodes that it writes, past lives, other brokers with the id, and lost replies."""
+
+from __future__ import annotations
+
+import json
+
+from kafkatx.errors import SettingError
+from kafkatx.interfaces.nodes import Create
+from kafkatx.types import BrokerNode
+from tests.metadata.cluster.cases import RunningCase
+from tests.metadata.cluster.memory import TIMEOUT_S
+
+NODE = BrokerNode(1, "h", 9092, "r1")
+
+
+class RegistrationTests(RunningCase):
+    def test_nodes(self) -> None:
+        """The broker's node is Kafka's, with the directory ids; its czxid is the broker's epoch."""
+        store = self.stores.make_store()
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
+        self.result(store.register(["d1", "d2"]))
+        node = json.loads(self.read("/brokers/ids/1"))
+        del node["timestamp"]
+        self.assertEqual(
+            node,
+            {
+                "version": 5,
+                "host": "h",
+                "port": 9092,
+                "jmx_port": -1,
+                "endpoints": ["PLAINTEXT://h:9092"],
+                "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+                "rack": "r1",
+                "features": {},
+                "kafkatx_directories": ["d1", "d2"],
+            },
+        )
+        stat = self.stat("/brokers/ids/1")
+        assert stat is not None
+        self.assertEqual(stat.czxid, store.state.brokers[1].epoch)
+        self.assertEqual(
+            [self.stat(path).czxid for path in ("/kafkatx/leases/1", "/kafkatx/incarnations/1")],  # type: ignore[union-attr]
+            [stat.czxid] * 2,
+        )
+
+    def test_stopping(self) -> None:
+        """A broker that stops says so in its incarnation, and its nodes vanish at once."""
+        store = self.started()
+        self.result(store.stop())
+        incarnation = json.loads(self.read("/kafkatx/incarnations/1"))
+        self.assertTrue(incarnation["stopping"])
+        self.assertEqual((self.children("/brokers/ids"), self.stat("/controller")), ([], None))
+        self.started()
+        self.assertFalse(json.loads(self.read("/kafkatx/incarnations/1"))["stopping"])
+
+    def test_past_life(self) -> None:
+        """A broker that was killed takes over its id and the controller's role at once."""
+        first = self.started()
+        self.tree(first).link.cut()
+        before = self.clock.seconds()
+        again = self.started()
+        self.assertLess(self.clock.seconds() - before, TIMEOUT_S / 2)
+        self.assertEqual((again.state.controller_id, again.state.fenced), (1, False))
+
+    def test_past_controller_is_another_broker(self) -> None:
+        """A broker that was killed leaves the controller alone if that is another broker."""
+        first = self.started(1)
+        second = self.started(2)
+        controller = self.stat("/controller")
+        self.tree(second).link.cut()
+        self.started(2)
+        self.assertEqual(self.stat("/controller"), controller)
+        self.assertEqual(first.state.controller_id, 1)
+
+    def test_other_broker_goes(self) -> None:
+        """A start waits for the session of another broker with the id, which may have died."""
+        self.write(Create("/brokers"), Create("/brokers/ids"))
+        other = self.stores.make_tree()
+        self.result(other.connect())
+        node = b'{"version":4,"host":"o","port":1,"endpoints":["PLAINTEXT://o:1"],"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"}}'
+        self.result(other.multi([Create("/brokers/ids/1", node, ephemeral=True)]))
+        other.link.cut()
+        store = self.started()
+        self.assertEqual(store.state.brokers[1].host, "host1")
+
+    def test_other_broker_stays(self) -> None:
+        """A start whose id another broker keeps is refused after the time-out of a session."""
+        self.started()
+        other = self.stores.make_store()
+        self.result(other.start(NODE))
+        self.addCleanup(lambda: self.result(other.stop()))
+        before = self.clock.seconds()
+        with self.assertRaises(SettingError) as caught:
+            self.result(other.register(["another"]))
+        self.assertGreater(self.clock.seconds() - before, TIMEOUT_S)
+        self.assertIn("broker.id=1", str(caught.exception))
+        self.assertIn("host1:9092", str(caught.exception))
+
+    def test_reply_lost(self) -> None:
+        """A registration whose reply is lost counts: it is found when the connection is back."""
+        for applied in (True, False):
+            store = self.stores.make_store()
+            self.result(store.start(NODE))
+            link = self.tree(store).link
+            link.replies.delay_s = 0.5
+            registering = store.register(["d"])
+            while self.stat("/brokers/ids/1") is None:
+                self.stores.advance(0.1)
+                if not applied and store._registration._running:
+                    break
+            link.cut()
+            link.replies.delay_s = 0.0
+            link.heal()
+            self.result(registering)
+            stat = self.stat("/brokers/ids/1")
+            assert stat is not None
+            self.assertEqual((store.state.brokers[1].epoch, store.state.fenced), (stat.czxid, False), applied)
+            self.result(store.stop())
+
+    def test_again(self) -> None:
+        """After each lost session the broker registers again, with the same directory ids."""
+        store = self.started()
+        for _ in range(3):
+            epoch = store.state.brokers[1].epoch
+            self.tree(store).link.expire()
+            self.stores.advance(TIMEOUT_S)
+            self.assertGreater(store.state.brokers[1].epoch, epoch)
+        self.assertEqual(json.loads(self.read("/brokers/ids/1"))["kafkatx_directories"], ["directory-1"])
+
+    def test_taken_while_away(self) -> None:
+        """A broker whose id was taken while it was away stays fenced, and registers when it is free."""
+        store = self.started()
+        link = self.tree(store).link
+        link.cut()
+        self.stores.advance(2 * TIMEOUT_S)
+        other = self.stores.make_store()
+        self.result(other.start(NODE))
+        self.result(other.register(["another"]))
+        link.heal()
+        self.stores.advance(3 * TIMEOUT_S)
+        self.assertTrue(store.state.fenced)
+        self.result(other.stop())
+        self.stores.advance(2.0)
+        self.assertEqual((store.state.fenced, store.state.brokers[1].host), (False, "host1"))

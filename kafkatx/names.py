@@ -28,6 +28,12 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 META_PROPERTIES = "meta.properties"
 """The file in each log dir with the ids of its broker and cluster."""
 
+TREE_FILE = "kafkatx-tree.sqlite3"
+"""The state of the cluster of all brokers of a machine, in their data directory."""
+
+SUPERVISOR_LOCK = ".kafkatx-supervisor.lock"
+"""The lock of the process that has started all brokers of a data directory."""
+
 PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
 """The name of a partition's directory in a log dir."""
 

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
@@ -40,7 +40,43 @@ class MainReactor(Reactor, Protocol):
         """Call a function at an event."""
 
 
-class ForegroundBroker:
+class DaemonService(Protocol):
+    """The service of a process: that of one broker, or of all brokers of a machine.
+
+    :ivar started: fires when clients can connect, or fails with the reason.
+    :ivar halted: fires with the reason when the service can serve nothing any more.
+    :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
+    :ivar advertised: ``host:port`` that clients are told to connect to first; set when started.
+    """
+
+    started: Deferred[Any]
+    halted: Deferred[str]
+    bootstrap: str
+    advertised: str
+
+    def privilegedStartService(self) -> None:
+        """Install signal handlers."""
+
+    def startService(self) -> None:
+        """Start; :attr:`started` tells the outcome."""
+
+    def stopService(self) -> Deferred[None]:
+        """Stop; fires when that is done."""
+
+    def write_note(self, note: ProcessNote, *, pid_file: bool) -> Deferred[None]:
+        """Write the note about this process to its directories."""
+
+    def settle(self) -> None:
+        """Prepare for a long life."""
+
+    def rotate(self) -> None:
+        """Note that the log file was opened anew."""
+
+
+Service = TypeVar("Service", bound=DaemonService)
+
+
+class ForegroundBroker(Generic[Service]):
     """A broker, the reactor of its process, and their signals.
 
     :ivar failure: why the broker could not start or had to stop; None if a signal ended it.
@@ -48,14 +84,16 @@ class ForegroundBroker:
 
     def __init__(
         self,
-        source: SettingsSource,
+        make_service: Callable[[MainReactor, bool], Service],
         reactor: MainReactor,
         *,
         log_file: str | None = None,
-        on_ready: Callable[[ProcessService], object],
+        on_ready: Callable[[Service], object],
     ) -> None:
         """Read the settings and make the broker.
 
+        :param make_service: makes the service; it is told whether SIGHUP has the settings read again, or
+            stops the process.
         :param log_file: absolute path of the file that standard error is; a process id file is written then.
         :param on_ready: called when clients can connect.
         :raises SettingError: the settings are wrong.
@@ -65,7 +103,7 @@ class ForegroundBroker:
         self._log_file = log_file
         self._on_ready = on_ready
         self._stopping = False
-        self._service = ProcessService(source, reactor, reloads=not has_terminal())
+        self._service = make_service(reactor, not has_terminal())
         self._service.started.addCallbacks(self._started, lambda f: self.fail(f.getErrorMessage()))
         self._service.started.addErrback(self._broken)
         self._service.halted.addCallback(self.fail)
@@ -121,7 +159,11 @@ class ForegroundBroker:
 
     def _rotate_signal(self, number: int, frame: FrameType | None) -> None:
         if self._log_file is not None:
-            self._reactor.callFromThread(reopen_log_file, self._log_file)
+            self._reactor.callFromThread(self._rotate, self._log_file)
+
+    def _rotate(self, log_file: str) -> None:
+        reopen_log_file(log_file)
+        self._service.rotate()
 
 
 def has_terminal() -> bool:
@@ -133,14 +175,24 @@ def has_terminal() -> bool:
     return True
 
 
+def one_broker(source: SettingsSource) -> Callable[[MainReactor, bool], ProcessService]:
+    """Return what makes the service of one broker."""
+
+    def make(reactor: MainReactor, reloads: bool) -> ProcessService:
+        return ProcessService(source, reactor, reloads=reloads)
+
+    return make
+
+
 def run(
-    source: SettingsSource,
+    make_service: Callable[[MainReactor, bool], Service],
     *,
     log_file: str | None,
-    on_ready: Callable[[ProcessService], object],
+    on_ready: Callable[[Service], object],
 ) -> str | None:
     """Run a broker with the process's reactor; return why it failed, or None after a signal.
 
+    :param make_service: :func:`one_broker`, for example.
     :raises SettingError: the settings are wrong.
     """
     import twisted.internet.reactor
@@ -148,7 +200,7 @@ def run(
     reactor: Any = twisted.internet.reactor  # Twisted's own type lacks callFromThread
     make_monotonic(reactor)
     allow_open_files()
-    broker = ForegroundBroker(source, reactor, log_file=log_file, on_ready=on_ready)
+    broker = ForegroundBroker(make_service, reactor, log_file=log_file, on_ready=on_ready)
     broker.run()
     return broker.failure
 

@@ -41,6 +41,7 @@ class LogLine:
 
     :ivar time_s: seconds since 1970.
     :ivar failure: the traceback, or None.
+    :ivar broker: the name of the broker that logs it, if there are several.
     """
 
     time_s: float
@@ -48,6 +49,7 @@ class LogLine:
     logger: str
     message: str
     failure: str | None = None
+    broker: str = ""
 
     @property
     def time(self) -> str:
@@ -68,16 +70,22 @@ def line_of(event: LogEvent) -> LogLine:
 
 
 def as_text(line: LogLine) -> str:
-    """Format as ``time level message``; a traceback follows in indented lines."""
-    rows = [f"{line.time} {line.level} {printable(line.message)}"]
+    """Format as ``time level message``; a traceback follows in indented lines.
+
+    The name of one of several brokers is in front: ``[2] time level message``.
+    """
+    name = f"[{line.broker}] " if line.broker else ""
+    rows = [f"{name}{line.time} {line.level} {printable(line.message)}"]
     if line.failure is not None:
-        rows += ["    " + printable(row) for row in line.failure.splitlines()]
+        rows += [f"{name}    {printable(row)}" for row in line.failure.splitlines()]
     return "\n".join(rows) + "\n"
 
 
 def as_json(line: LogLine) -> str:
-    """Format as one JSON object: time, level, logger, message and, if there is one, failure."""
+    """Format as one JSON object: time, level, logger, message and, if there are any, broker and failure."""
     fields = {"time": line.time, "level": line.level, "logger": line.logger, "message": line.message}
+    if line.broker:
+        fields["broker"] = line.broker
     if line.failure is not None:
         fields["failure"] = line.failure
     return json.dumps(fields) + "\n"
@@ -121,14 +129,15 @@ class LogWriter:
 class LineObserver:
     """Writes each event as a line, and says how many lines were dropped."""
 
-    def __init__(self, format_line: Callable[[LogLine], str], writer: LogWriter) -> None:
+    def __init__(self, format_line: Callable[[LogLine], str], writer: LogWriter, broker: str = "") -> None:
         self._format = format_line
+        self._broker = broker
         self._writer = writer
         self._dropped = 0
 
     def __call__(self, event: LogEvent) -> None:
         """Write one event; called in any thread."""
-        line = line_of(event)
+        line = attrs.evolve(line_of(event), broker=self._broker)
         if self._dropped:
             gap = attrs.evolve(
                 line,
@@ -160,12 +169,13 @@ def wanted(level: str) -> Callable[[LogEvent], object]:
     return predicate
 
 
-def begin(level: str, log_format: str) -> None:
+def begin(level: str, log_format: str, broker: str = "") -> None:
     """Log to standard error from now on, also what was logged before.
 
     :param level: one of :data:`LEVELS`.
     :param log_format: one of :data:`FORMATS`.
+    :param broker: the name of this broker, if there are several.
     """
-    observer = LineObserver(as_json if log_format == "json" else as_text, LogWriter())
+    observer = LineObserver(as_json if log_format == "json" else as_text, LogWriter(), broker)
     filtered = FilteringLogObserver(observer, [wanted(level)])  # type: ignore[list-item]
     globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)

@@ -108,6 +108,9 @@ class ProcessService(BrokerService):
         keep_freed_memory()
         self._reactor.callLater(SETTLE_S, self._load_rest)
 
+    def rotate(self) -> None:
+        """Do nothing: this process alone has the log file."""
+
     def _load_rest(self) -> None:
         self.load_rest().addCallbacks(
             lambda _: gc.freeze(),

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.daemon import foreground
-from kafkatx.daemon.foreground import ForegroundBroker
+from kafkatx.daemon.foreground import ForegroundBroker, one_broker
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.service import ProcessService
 from kafkatx.daemon.settings_source import SettingsSource
@@ -42,13 +42,14 @@ class ForegroundTests(SynchronousTestCase):
         self.notes.append((note, pid_file))
         return self.written
 
-    def broker(self, log_file: str | None = None, **settings: str) -> ForegroundBroker:
+    def broker(self, log_file: str | None = None, **settings: str) -> ForegroundBroker[ProcessService]:
         """Make a broker."""
         pairs = [("log.dirs", self.mktemp()), *settings.items()]
         source = SettingsSource.of(None, pairs)
-        return ForegroundBroker(source, self.reactor, log_file=log_file, on_ready=self.ready.append)
+        make = one_broker(source)
+        return ForegroundBroker(make, self.reactor, log_file=log_file, on_ready=self.ready.append)
 
-    def started(self, broker: ForegroundBroker) -> None:
+    def started(self, broker: ForegroundBroker[ProcessService]) -> None:
         """Make the service ready."""
         broker._service.bootstrap = "127.0.0.1:1"
         broker._service.started.callback(broker._service)

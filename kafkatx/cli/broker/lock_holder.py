@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 
 import attrs
 
+from kafkatx.names import SUPERVISOR_LOCK
+
 LOCK = ".lock"
 PROC_LOCKS = "/proc/locks"
 PID_BYTES = 20
@@ -35,14 +37,20 @@ class Holder:
 
 
 def find_holder(directory: str, proc_locks: str = PROC_LOCKS) -> Holder:
-    """Find the broker that holds a log dir.
+    """Find the broker that holds a log dir, or the supervisor of several that works there.
 
     :raises OSError: the lock file is there and cannot be read.
     """
+    supervisor = _find(os.path.join(directory, SUPERVISOR_LOCK), proc_locks)
+    if supervisor.pid is not None or supervisor.problem is not None:
+        return supervisor
+    broker = _find(os.path.join(directory, LOCK), proc_locks)
+    return supervisor if broker == Holder() else broker
+
+
+def _find(path: str, proc_locks: str) -> Holder:
     try:
-        descriptor = os.open(
-            os.path.join(directory, LOCK), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return Holder()
     try:

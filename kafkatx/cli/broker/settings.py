@@ -16,7 +16,13 @@ MEMORY = "memory"
 
 
 def overrides(
-    sets: Sequence[tuple[str, str]], *, config: str | None, port: int | None, data: str | None, memory: bool
+    sets: Sequence[tuple[str, str]],
+    *,
+    config: str | None,
+    port: int | None,
+    data: str | None,
+    memory: bool,
+    zookeeper: str | None = None,
 ) -> list[tuple[str, str]]:
     """Return names and values of settings that go before the settings file.
 
@@ -35,6 +41,9 @@ def overrides(
         if memory:
             raise click.UsageError("--memory keeps nothing on disk: leave out --data")
         found.append(("log.dirs", data))
+    if zookeeper is not None:
+        _refuse_twice("--zookeeper", names, "zookeeper.connect", "zk.connect")
+        found.append(("zookeeper.connect", zookeeper))
     if memory:
         _refuse_twice("--memory", names, "kafkatx.storage")
         found.append(("kafkatx.storage", MEMORY))

@@ -26,8 +26,10 @@ from kafkatx.names import printable
 if TYPE_CHECKING:
     from kafkatx.config import BrokerConfig
     from kafkatx.daemon.background import Outcome, Report
-    from kafkatx.daemon.service import ProcessService
+    from kafkatx.daemon.foreground import DaemonService, MainReactor
     from kafkatx.daemon.settings_source import SettingsSource
+
+    MakeService = Callable[[MainReactor, bool], DaemonService]
 
 DEFAULT_DATA = "data"
 STDOUT = 1
@@ -40,6 +42,7 @@ class Started:
     :ivar advertised: ``host:port`` that clients are told to dial.
     :ivar bootstrap: ``host:port`` that a client on this machine can use.
     :ivar data: absolute paths of the log dirs; empty if records are kept in memory.
+    :ivar brokers: number of brokers, each in a process of its own; None for one in this process.
     """
 
     advertised: str
@@ -48,12 +51,13 @@ class Started:
     pid: int
     took_s: float
     log_file: str | None = None
+    brokers: int | None = None
 
     def line(self) -> str:
         """Return one line, for programs and log files."""
         return (
             f"kafkatx {__version__} is ready: clients connect to {self.advertised}, {self._where()}"
-            f" (process {self.pid})\n"
+            f" ({self._processes()})\n"
         )
 
     def banner(self) -> str:
@@ -63,6 +67,8 @@ class Started:
         rows.append(
             f"  data                {', '.join(self.data) or 'in memory only: gone when the broker stops'}"
         )
+        if self.brokers is not None:
+            rows.append(f"  brokers             {self.brokers}, each in a process of its own")
         if self.log_file is not None:
             rows.append(f"  log                 {self.log_file}")
         at = "" if self.bootstrap == DEFAULT_BOOTSTRAP else f" -b {self.bootstrap}"
@@ -79,6 +85,9 @@ class Started:
         ]
         return "\n".join(map(printable, rows)) + "\n"
 
+    def _processes(self) -> str:
+        return f"process {self.pid}" + ("" if self.brokers is None else f", {self.brokers} brokers")
+
     def _where(self) -> str:
         return f"data in {printable(', '.join(self.data))}" if self.data else "data in memory"
 
@@ -86,7 +95,7 @@ class Started:
         import shlex
 
         if self.log_file is None:
-            return "Ctrl-C stops the broker."
+            return f"Ctrl-C stops the {'broker' if self.brokers is None else 'brokers'}."
         default = self.data == [os.path.abspath(DEFAULT_DATA)]
         return f"  kafkatx stop{'' if default else f' --data {shlex.quote(self.data[0])}'}"
 
@@ -101,6 +110,17 @@ class Started:
 @click.option("--data", metavar="DIR", help="Directory for the data (log.dirs).  [default: ./data]")
 @click.option(
     "--memory", is_flag=True, help="Keep everything in memory: nothing is left when the broker stops."
+)
+@click.option(
+    "--brokers",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    help="Run N brokers, each in a process of its own: one cluster on all cores of this machine.",
+)
+@click.option(
+    "--zookeeper",
+    metavar="HOST:PORT/PATH",
+    help="Join the cluster whose state this ZooKeeper keeps (zookeeper.connect).",
 )
 @click.option("--config", metavar="FILE", help="Settings file; a server.properties of Apache Kafka will do.")
 @click.option("--set", "sets", metavar="NAME=VALUE", multiple=True, help="A setting; goes before the file.")
@@ -123,6 +143,8 @@ def up(
     port: int | None,
     data: str | None,
     memory: bool,
+    brokers: int | None,
+    zookeeper: str | None,
     config: str | None,
     sets: tuple[str, ...],
     daemon: bool,
@@ -134,21 +156,41 @@ def up(
     It serves until Ctrl-C or SIGTERM stops it. --port, --data and --memory stand for settings and go, as
     --set does, before those of the settings file. The log goes to standard error, with --daemon to
     kafkatx.log in the data directory.
+
+    With --brokers N, clients find the cluster at the given port; its brokers listen at the N ports above.
+    The data directory has a folder for each. A broker that ends is started again.
     """
     began_s = time.monotonic()
-    given = overrides(pairs("--set", sets), config=config, port=port, data=data, memory=memory)
+    given = overrides(
+        pairs("--set", sets), config=config, port=port, data=data, memory=memory, zookeeper=zookeeper
+    )
     from kafkatx.daemon.settings_source import SettingsSource
 
     source = SettingsSource.of(config, given)
     loaded = source.load()
-    started = partial(_started, loaded, began_s)
+    started = partial(_started, loaded, began_s, brokers)
     if daemon:
-        return _in_background(source, loaded, started, log_level or "info", log_format)
+        return _in_background(source, brokers, loaded, started, log_level or "info", log_format)
     level = log_level or ("warn" if interactive(sys.stderr) else "info")
-    return _in_foreground(source, started, level, log_format)
+    return _in_foreground(source, brokers, started, level, log_format)
 
 
-def _started(config: BrokerConfig, began_s: float, service: ProcessService, log_file: str | None) -> Started:
+def _maker(
+    source: SettingsSource, brokers: int | None, level: str, log_format: str, log_file: str | None
+) -> MakeService:
+    """Return what makes the service of this process."""
+    if brokers is None:
+        from kafkatx.daemon.foreground import one_broker
+
+        return one_broker(source)
+    from kafkatx.supervisor.service import Output, several_brokers
+
+    return several_brokers(source, brokers, Output(level, log_format, log_file))
+
+
+def _started(
+    config: BrokerConfig, began_s: float, brokers: int | None, service: DaemonService, log_file: str | None
+) -> Started:
     return Started(
         service.advertised,
         service.bootstrap,
@@ -156,12 +198,14 @@ def _started(config: BrokerConfig, began_s: float, service: ProcessService, log_
         os.getpid(),
         time.monotonic() - began_s,
         log_file,
+        brokers,
     )
 
 
 def _in_foreground(
     source: SettingsSource,
-    started: Callable[[ProcessService, str | None], Started],
+    brokers: int | None,
+    started: Callable[[DaemonService, str | None], Started],
     level: str,
     log_format: str,
 ) -> int:
@@ -176,11 +220,12 @@ def _in_foreground(
         if log_format == "text":
             writer.write(text)
 
-    def on_ready(service: ProcessService) -> None:
+    def on_ready(service: DaemonService) -> None:
         shown = started(service, None)
         tell(shown.banner() if terminal else shown.line())
 
-    failure = run(source, log_file=None, on_ready=on_ready)
+    make = _maker(source, brokers, level, log_format, None)
+    failure = run(make, log_file=None, on_ready=on_ready)
     if failure is not None:
         raise KafkaTXError(failure)
     tell("\nkafkatx has stopped\n" if terminal else "kafkatx has stopped\n")  # below ^C
@@ -189,8 +234,9 @@ def _in_foreground(
 
 def _in_background(
     source: SettingsSource,
+    brokers: int | None,
     config: BrokerConfig,
-    started: Callable[[ProcessService, str | None], Started],
+    started: Callable[[DaemonService, str | None], Started],
     level: str,
     log_format: str,
 ) -> int:
@@ -209,7 +255,9 @@ def _in_background(
         raise KafkaTXError(f"log.dirs={directories[0]}: cannot write the log there: {error}") from None
     terminal = interactive(sys.stdout)
     try:
-        outcome = detach(log_file, partial(_serve, source, started, log_file, level, log_format, terminal))
+        outcome = detach(
+            log_file, partial(_serve, source, brokers, started, log_file, level, log_format, terminal)
+        )
     except KeyboardInterrupt:
         say("kafkatx: the broker is still starting in the background; kafkatx stop ends it")
         raise
@@ -225,7 +273,8 @@ def _tell_outcome(outcome: Outcome, log_file: str) -> int:
 
 def _serve(
     source: SettingsSource,
-    started: Callable[[ProcessService, str | None], Started],
+    brokers: int | None,
+    started: Callable[[DaemonService, str | None], Started],
     log_file: str,
     level: str,
     log_format: str,
@@ -239,12 +288,13 @@ def _serve(
 
     begin(level, log_format)
 
-    def on_ready(service: ProcessService) -> None:
+    def on_ready(service: DaemonService) -> None:
         shown = started(service, log_file)
         report.send(Outcome(True, shown.banner() if terminal else shown.line()))
 
     try:
-        failure = run(source, log_file=log_file, on_ready=on_ready)
+        make = _maker(source, brokers, level, log_format, log_file)
+        failure = run(make, log_file=log_file, on_ready=on_ready)
     except KafkaTXError as error:
         failure = str(error)
     if failure is None:

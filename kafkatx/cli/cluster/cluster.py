@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafkatx.cli.cluster.import_command import import_
 from kafkatx.cli.cluster.status import status
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.kafka_names import Commands, Option
@@ -89,7 +88,6 @@ def cluster(
 
 
 cluster.add_command(status)
-cluster.add_command(import_)
 
 
 def _as_json(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -> dict[str, object]:

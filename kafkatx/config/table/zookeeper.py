@@ -31,6 +31,13 @@ KAFKATX_LOCAL_SOCKET = CLUSTER.optional_string(
     "Unix socket of the process that keeps the cluster's state, for kafkatx.metadata.store=local. "
     "kafkatx up --brokers sets it.",
 )
+KAFKATX_BOOTSTRAP_PORT = CLUSTER.optional_integer(
+    "kafkatx.bootstrap.port",
+    "A port that all brokers of one machine listen at together, on the host of their first listener. "
+    "Clients may use it to find the cluster; it is never advertised. kafkatx up --brokers sets it.",
+    low=1,
+    high=65535,
+)
 
 ZOOKEEPER = Section("ZooKeeper", "Connection of a broker to the ZooKeeper that keeps its cluster's state.")
 

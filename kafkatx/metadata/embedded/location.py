@@ -11,9 +11,9 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 
-from kafkatx.errors import StateLost
+from kafkatx.errors import SettingError, StateLost
 from kafkatx.metadata.sqlite.files import SIDE_FILES
-from kafkatx.names import META_PROPERTIES, PARTITION_DIRECTORY
+from kafkatx.names import META_PROPERTIES, PARTITION_DIRECTORY, TREE_FILE
 
 FILE_NAME = "kafkatx-cluster.sqlite3"
 
@@ -24,7 +24,14 @@ def find_file(log_dirs: Sequence[str], anew: bool) -> str:
     :param anew: create it also beside data of another cluster.
     :raises StateLost: there are several files; or none, though there are partitions or a log dir names its
         cluster.
+    :raises SettingError: a log dir has the state of several brokers.
     """
+    for log_dir in log_dirs:
+        if _size(os.path.join(log_dir, TREE_FILE)):
+            raise SettingError(
+                f"log.dirs={log_dir}: belongs to a cluster of several brokers ({TREE_FILE}): start them with "
+                "kafkatx up --brokers"
+            )
     paths = [
         os.path.join(path, FILE_NAME) for path in {os.path.realpath(one): one for one in log_dirs}.values()
     ]

@@ -44,6 +44,18 @@ class LockHolderTests(SynchronousTestCase):
         for proc_locks in ("/proc/locks", NO_PROC):
             self.assertEqual(find_holder(self.dir, proc_locks), Holder(os.getpid()))
 
+    def test_supervisor(self) -> None:
+        """The supervisor of several brokers goes before the broker whose log dir is the same directory."""
+        self.held("1\n")
+        path = os.path.join(self.dir, ".kafkatx-supervisor.lock")
+        with open(path, "w") as file:
+            file.write(f"{os.getpid()}\n")
+        self.assertNotEqual(find_holder(self.dir).pid, os.getpid())
+        descriptor = os.open(path, os.O_RDWR)
+        self.addCleanup(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        self.assertEqual(find_holder(self.dir), Holder(os.getpid()))
+
     def test_stale(self) -> None:
         """A living process whose id stands in a lock file that is not held is not the broker."""
         self.write(f"{os.getpid()}\n")

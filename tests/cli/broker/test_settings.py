@@ -37,6 +37,7 @@ class OverridesTests(SynchronousTestCase):
             [("broker.id", "1"), ("listeners", "PLAINTEXT://127.0.0.1:9"), ("log.dirs", "d")],
         )
         self.assertEqual(made(memory=True), [("kafkatx.storage", "memory")])
+        self.assertEqual(made(zookeeper="zk:1/x"), [("zookeeper.connect", "zk:1/x")])
 
     def test_port_keeps_host(self) -> None:
         """--port changes only the port of the listener in the settings file."""

@@ -37,6 +37,13 @@ class StartedTests(SynchronousTestCase):
         self.assertIn("Ctrl-C stops the broker.\n", shown)
         self.assertNotIn("kafkatx stop", shown)
 
+    def test_several(self) -> None:
+        """Several brokers are counted."""
+        several = attrs.evolve(self.started, brokers=4)
+        self.assertIn(" (process 4711, 4 brokers)\n", several.line())
+        self.assertIn("brokers             4, each in a process of its own\n", several.banner())
+        self.assertIn("Ctrl-C stops the brokers.\n", several.banner())
+
     def test_banner_of_another_address(self) -> None:
         """Commands name the broker if it is not at the default address."""
         shown = attrs.evolve(self.started, bootstrap="127.0.0.1:1").banner()

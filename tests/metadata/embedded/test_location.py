@@ -6,10 +6,10 @@ import os
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.errors import StateLost
+from kafkatx.errors import SettingError, StateLost
 from kafkatx.metadata.embedded.location import FILE_NAME, find_file, put_aside
 from kafkatx.metadata.sqlite.files import make_file
-from kafkatx.names import META_PROPERTIES
+from kafkatx.names import META_PROPERTIES, TREE_FILE
 
 
 class FindFileTests(SynchronousTestCase):
@@ -64,6 +64,13 @@ class FindFileTests(SynchronousTestCase):
         self.write(0, FILE_NAME, b"")
         self.write(0, "clicks-0/00000000000000000000.log")
         self.assertIn("in none of them or is empty", self.refused())
+
+    def test_several_brokers(self) -> None:
+        """A directory of several brokers is not one broker's, whatever else is in it."""
+        self.write(1, TREE_FILE, b"x")
+        for anew in (False, True):
+            error = self.assertRaises(SettingError, find_file, self.dirs, anew)
+            self.assertIn(f"log.dirs={self.dirs[1]}: belongs to a cluster of several brokers", str(error))
 
     def test_anew(self) -> None:
         """A database may be created beside data of another cluster with kafkatx.start.anew."""

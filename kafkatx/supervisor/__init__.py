@@ -1,0 +1,1 @@
+"""Several brokers on one machine: a supervisor process, and a process for each broker."""

@@ -1,1 +1,0 @@
-"""Tests of kafkatx.metadata.transfer."""

@@ -70,7 +70,8 @@ class BrokerService(Service):
         self.broker.config_listeners.append(self._use)
         self._ports: list[IListeningPort] = []
         self._opening: Deferred[None] | None = None
-        self._registered = self._opened = False
+        self._connecting = self._opened = False
+        self._giving_up: Deferred[None] | None = None
 
     def startService(self) -> None:
         """Start; :attr:`started` fires when that has succeeded or failed."""
@@ -94,12 +95,12 @@ class BrokerService(Service):
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
             node = BrokerNode(self.broker.node_id, host, port, self.config.get("broker.rack"))
-            await self.broker.metadata.start(node)
-            self._registered = True
+            self._connecting = True
+            await self._unless_stopped(self.broker.metadata.start(node))
             await self.broker.open()
             self._opened = True  # not before: logs that are not ours must get no marker from us
             log_dirs = [one.directory_id for one in self.broker.store.dirs if one.error is None]
-            await self.broker.metadata.register(log_dirs)
+            await self._unless_stopped(self.broker.metadata.register(log_dirs))
             await self.broker.groups.open()
             self._share_bootstrap_port()
         except BaseException:
@@ -120,6 +121,22 @@ class BrokerService(Service):
             topics=len(self.broker.topics.partitions),
             cluster=self.broker.metadata.state.cluster_id,
         )
+
+    def _unless_stopped(self, step: Deferred[None]) -> Deferred[None]:
+        """Wait for a step of the start that may take as long as the cluster is away, or for the stop.
+
+        :return: fails with SettingError if the service is stopped meanwhile; the step goes on.
+        """
+        waiting: Deferred[None] = Deferred()
+        self._giving_up = waiting
+
+        def done(result: Failure | None) -> None:
+            if not waiting.called:
+                self._giving_up = None
+                waiting.callback(result)
+
+        step.addBoth(done)
+        return waiting
 
     def _listen(self) -> None:
         """Bind the ports; connections wait in the kernel until the logs are open.
@@ -169,6 +186,9 @@ class BrokerService(Service):
         return Deferred.fromCoroutine(self._close())
 
     async def _close(self) -> None:
+        giving_up, self._giving_up = self._giving_up, None
+        if giving_up is not None:
+            giving_up.errback(SettingError("the broker was stopped before it had started"))
         if self._opening is not None:
             await self._opening  # the threads that open logs cannot be interrupted
         self._tasks.stop()
@@ -186,7 +206,7 @@ class BrokerService(Service):
                 if not self.broker.replicas.halted.called:
                     self._log.info("kafkatx has stopped: every log is flushed")
         finally:
-            if self._registered:
+            if self._connecting:
                 await self.broker.metadata.stop()
             self._threads.stop()
 

@@ -266,6 +266,19 @@ class StopTests(ServiceTestCase):
         self.successResultOf(stopping)
         self.assertIn("MemoryLogStore.close", self.events)
 
+    def test_while_the_cluster_is_away(self) -> None:
+        """A stop does not wait for a cluster: it closes what was opened, and stops the metadata store."""
+        for name, closed in (("start", False), ("register", True)):
+            service = self.make()
+            self.patch(service.broker.metadata, name, lambda _: Deferred())
+            service.startService()
+            self.assertNoResult(service.started)
+            del self.events[:]
+            self.stop(service)
+            self.failureResultOf(service.started, SettingError)
+            self.assertEqual("MemoryLogStore.close" in self.events, closed, name)
+            self.assertEqual(self.events[-2:], ["EmbeddedMetadataStore.stop", "stop threads"])
+
     def test_store_that_cannot_be_closed(self) -> None:
         """The registration is removed and the threads are stopped even if closing the logs fails."""
         service = self.make()

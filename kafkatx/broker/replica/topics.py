@@ -132,7 +132,8 @@ class Topics:
         for name in delta.topics:
             self._look_at(name)
         if everything:
-            for topic in [after.topics[name] for name in self._ids]:
+            topics = self._metadata.state.topics  # it may be later than the delta's
+            for topic in [topics[name] for name in self._ids if name in topics]:
                 self._apply_roles(topic)
 
     def _look_at(self, name: str) -> None:

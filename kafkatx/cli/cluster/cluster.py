@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.cluster.import_command import import_
 from kafkatx.cli.cluster.status import status
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.kafka_names import Commands, Option
@@ -88,6 +89,7 @@ def cluster(
 
 
 cluster.add_command(status)
+cluster.add_command(import_)
 
 
 def _as_json(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -> dict[str, object]:

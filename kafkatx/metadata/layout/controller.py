@@ -6,6 +6,7 @@
 - ``/controller_epoch``: digits; the first controller has 1.
 - ``/cluster/id``: ``{"version":"1","id":"<22 characters>"}``; the version is a text.
 - ``/feature``: ``{"version":2,"status":1,"features":{}}`` (KIP-584).
+- ``/kafkatx/import``: ``{"version":1,"cluster_id":"<22 characters>"}``, while a cluster is imported.
 - ``/migration``: ``{"version":0,"kraft_controller_id":3000,"kraft_controller_epoch":1,...}``.
 
 Sources: ControllerZNode, ControllerEpochZNode, ClusterIdZNode, FeatureZNode and MigrationZNode of
@@ -17,7 +18,7 @@ from __future__ import annotations
 import attrs
 
 from kafkatx.metadata.layout.fields import UnreadableNode, encode, natural, parse, quoted_bytes
-from kafkatx.metadata.layout.paths import CLUSTER_ID, CONTROLLER, CONTROLLER_EPOCH, FEATURE, MIGRATION
+from kafkatx.metadata.layout.paths import CLUSTER_ID, CONTROLLER, CONTROLLER_EPOCH, FEATURE, IMPORT, MIGRATION
 
 FIRST_EPOCH = 1
 
@@ -104,6 +105,21 @@ def decode_cluster_id(data: bytes) -> str:
     if not cluster_id:
         raise fields.wrong("id", "a cluster id")
     return cluster_id
+
+
+def encode_import(cluster_id: str) -> bytes:
+    """Return the content of ``/kafkatx/import``."""
+    return encode({"version": 1, "cluster_id": cluster_id})
+
+
+def decode_import(data: bytes) -> str:
+    """Return the id of the cluster that ``/kafkatx/import`` names.
+
+    :raises UnreadableNode: it is not one of version 1.
+    """
+    fields = parse(IMPORT, data)
+    fields.version(1, 1)
+    return fields.text("cluster_id")
 
 
 def encode_feature() -> bytes:

@@ -32,6 +32,8 @@ INCARNATIONS = "/kafkatx/incarnations"
 LEASES = "/kafkatx/leases"
 CHANGES = "/kafkatx/changes"
 LOG_DIRS = "/kafkatx/log_dirs"
+IMPORT = "/kafkatx/import"
+"""There while the state of an embedded metadata store is being imported: brokers must not start."""
 
 PERSISTENT = (
     "/consumers",

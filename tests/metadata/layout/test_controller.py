@@ -58,6 +58,13 @@ class ClusterTests(SynchronousTestCase):
         for wrong in (b'{"version":"2","id":"x"}', b'{"version":"1"}', b'{"version":"1","id":""}', b""):
             self.assertRaises(UnreadableNode, c.decode_cluster_id, wrong)
 
+    def test_import(self) -> None:
+        """The mark of an import names the cluster."""
+        data = b'{"version":1,"cluster_id":"hfbT8eTgQ8C_bWl6n3KZAA"}'
+        self.assertEqual(c.encode_import("hfbT8eTgQ8C_bWl6n3KZAA"), data)
+        self.assertEqual(c.decode_import(data), "hfbT8eTgQ8C_bWl6n3KZAA")
+        self.assertRaises(UnreadableNode, c.decode_import, b'{"version":2,"cluster_id":"x"}')
+
     def test_feature(self) -> None:
         """/feature has levels of features, unless they are disabled."""
         self.assertEqual(c.encode_feature(), b'{"version":2,"status":1,"features":{}}')

@@ -52,6 +52,7 @@ class Registration:
 
     :ivar endpoints: its advertised addresses, in the order of ``advertised.listeners``.
     :ivar directories: ``directory.id`` of its log dirs; empty for a broker of Apache Kafka.
+    :ivar is_kafkatx: False for a broker of Apache Kafka.
     """
 
     broker_id: int
@@ -60,6 +61,7 @@ class Registration:
     timestamp_ms: int = -1
     jmx_port: int = -1
     directories: tuple[str, ...] = ()
+    is_kafkatx: bool = True
 
     def node(self, epoch: int, listener: str | None = None) -> BrokerNode:
         """Return the broker with its address for one listener.
@@ -94,7 +96,7 @@ class Registration:
             }
         if version >= 5:
             members["features"] = {}
-        if self.directories:
+        if self.is_kafkatx:
             members["kafkatx_directories"] = self.directories
         return encode(members)
 
@@ -119,6 +121,7 @@ def decode(broker_id: int, path: str, data: bytes) -> Registration:
         timestamp_ms=_timestamp(fields),
         jmx_port=fields.integer("jmx_port", default=-1),
         directories=fields.texts("kafkatx_directories", default=()),
+        is_kafkatx="kafkatx_directories" in fields,
     )
 
 

@@ -6,8 +6,11 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces.nodes import Create
 from kafkatx.metadata.cluster.cluster_nodes import prepare
 from kafkatx.metadata.layout import paths
+from kafkatx.metadata.layout.brokers import Endpoint, Registration
+from kafkatx.metadata.layout.controller import encode_import
 from kafkatx.metadata.layout.fields import UnreadableNode
 from tests.metadata.cluster.cases import RunningCase
+from tests.metadata.layout.test_brokers import KAFKA_3_9
 
 ID = "q1Sh-9_ISia_zwGINzRvyQ"
 
@@ -40,6 +43,24 @@ class ClusterNodesTests(RunningCase):
         with self.assertRaises(SettingError) as caught:
             self.prepare()
         self.assertIn("KRaft", str(caught.exception))
+
+    def test_import(self) -> None:
+        """A cluster whose import was interrupted is refused."""
+        self.write(Create("/kafkatx"), Create("/kafkatx/import", encode_import(ID)))
+        with self.assertRaises(SettingError) as caught:
+            self.prepare()
+        self.assertIn(f"the import of cluster {ID} has not ended", str(caught.exception))
+        self.assertIsNone(self.stat("/cluster/id"))
+
+    def test_apache(self) -> None:
+        """A cluster in which a broker of Apache Kafka runs is refused, and not changed; ours are welcome."""
+        self.prepare()
+        self.write(Create("/brokers/ids/1", Registration(1, (Endpoint("PLAINTEXT", "h", 1),)).encode()))
+        self.prepare()
+        self.write(Create("/brokers/ids/2", KAFKA_3_9))
+        with self.assertRaises(SettingError) as caught:
+            self.prepare()
+        self.assertIn("broker 2 of Apache Kafka is running at h:9092", str(caught.exception))
 
     def test_foreign(self) -> None:
         """A cluster id or an epoch that cannot be read is refused, and nothing is repaired."""

@@ -26,13 +26,14 @@ class DecodeTests(SynchronousTestCase):
         """The node of a broker of Apache Kafka 3.9 is read."""
         self.assertEqual(
             decode(1, PATH, KAFKA_3_9),
-            Registration(1, (INTERNAL, EXTERNAL), "r1", timestamp_ms=1795422174828, jmx_port=9999),
+            Registration(1, (INTERNAL, EXTERNAL), "r1", 1795422174828, 9999, is_kafkatx=False),
         )
 
     def test_old_versions(self) -> None:
         """Version 1 has one address; 2 and 3 have listeners that are named by their protocols."""
         found = decode(1, PATH, b'{"jmx_port":-1,"timestamp":"5","host":"h","version":1,"port":9092}')
-        self.assertEqual(found, Registration(1, (Endpoint("PLAINTEXT", "h", 9092),), timestamp_ms=5))
+        expected = Registration(1, (Endpoint("PLAINTEXT", "h", 9092),), timestamp_ms=5, is_kafkatx=False)
+        self.assertEqual(found, expected)
         for version in (2, 3):
             data = b'{"version":%d,"host":null,"port":-1,"jmx_port":-1,"endpoints":["SSL://h:1"]}' % version
             self.assertEqual(decode(1, PATH, data).endpoints, (Endpoint("SSL", "h", 1, "SSL"),))
@@ -61,7 +62,7 @@ class DecodeTests(SynchronousTestCase):
 class EncodeTests(SynchronousTestCase):
     def test_kafka(self) -> None:
         """A node has the content that Apache Kafka 3.9 gives it, and our log dirs."""
-        written = Registration(1, (INTERNAL, EXTERNAL), "r1", 1795422174828, 9999)
+        written = Registration(1, (INTERNAL, EXTERNAL), "r1", 1795422174828, 9999, is_kafkatx=False)
         self.assertEqual(json.loads(written.encode()), json.loads(KAFKA_3_9))
         ours = Registration(1, (INTERNAL,), timestamp_ms=5, directories=("a", "b")).encode()
         self.assertEqual(json.loads(ours)["kafkatx_directories"], ["a", "b"])

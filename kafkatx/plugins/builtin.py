@@ -29,6 +29,18 @@ embedded = Extension(
     "kafkatx.metadata.embedded.store:EmbeddedMetadataStore",
     "A cluster of one broker; its state in SQLite.",
 )
+zookeeper = Extension(
+    IMetadataStore,
+    "zookeeper",
+    "kafkatx.metadata.cluster.factories:zookeeper_store",
+    "A cluster of several brokers, which share a ZooKeeper.",
+)
+local = Extension(
+    IMetadataStore,
+    "local",
+    "kafkatx.metadata.cluster.factories:local_store",
+    "A cluster of several brokers on one machine; its state in SQLite, behind a Unix socket.",
+)
 
 time = Extension(
     IRetentionPolicy,

@@ -7,7 +7,6 @@ import logging
 import time
 from typing import cast
 
-from kazoo.client import KazooClient
 from twisted.internet import reactor
 from twisted.internet.defer import DeferredQueue
 from twisted.internet.interfaces import IReactorFromThreads
@@ -20,7 +19,7 @@ from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings, ZooKeeperTree
 from kafkatx.metadata.tree.zookeeper.session import KazooSession
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.testing.contracts.tree import TreeContract
-from tests.integration.zookeeper import Proxy, shared_server
+from tests.integration.zookeeper import Proxy, end_session, shared_server
 
 _REACTOR = cast(IReactorFromThreads, reactor)
 _NUMBERS = itertools.count()
@@ -84,15 +83,7 @@ class ZooKeeperTreeTests(ZooKeeperCase, TreeContract):
         """Close the session over another connection."""
         assert isinstance(tree, ZooKeeperTree)
         assert isinstance(tree._session, KazooSession)
-        identity = tree._session.client.client_id
-
-        def close() -> None:
-            other = KazooClient(f"127.0.0.1:{self.server.port}", client_id=identity)
-            other.start()
-            other.stop()
-            other.close()
-
-        await deferToThread(close)
+        await deferToThread(end_session, self.server.port, tree._session.client.client_id)
 
 
 class ServerTests(ZooKeeperCase):

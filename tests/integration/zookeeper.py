@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
+from kazoo.client import KazooClient
 from twisted.internet import reactor
 from twisted.internet.address import IPv4Address
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
@@ -51,6 +52,17 @@ def shared_server() -> ZooKeeperServer:
     server = ZooKeeperServer()
     atexit.register(server.stop)
     return server
+
+
+def end_session(port: int, identity: tuple[int, bytes]) -> None:
+    """End a session by another connection. It blocks.
+
+    :param identity: id and password of the session.
+    """
+    other = KazooClient(f"127.0.0.1:{port}", client_id=identity)
+    other.start()
+    other.stop()
+    other.close()
 
 
 class _Client(Protocol):

@@ -21,6 +21,8 @@ NEED_ARGUMENTS = {
     (ILogStore, "file"),
     (ILogStore, "memory"),
     (IMetadataStore, "embedded"),
+    (IMetadataStore, "zookeeper"),
+    (IMetadataStore, "local"),
     (IDecoder, "avro"),
 }
 """Plugins whose factory takes arguments, or which need settings."""

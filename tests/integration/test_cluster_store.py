@@ -1,4 +1,4 @@
-"""The metadata stores of a cluster keep their contract on a real ZooKeeper, and on the tree of one machine."""
+"""The metadata stores of a cluster keep their contract, on a real ZooKeeper and on a local tree."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class StoreCase(ClusterStoreContract):
 
     def trees(self) -> dict[IMetadataStore, ITree]:
         """Return the tree of each store."""
-        return self.__dict__.setdefault("_trees", {})
+        trees: dict[IMetadataStore, ITree] = self.__dict__.setdefault("_trees", {})
+        return trees
 
     async def cut(self, store: IMetadataStore) -> None:
         """Close the connections."""

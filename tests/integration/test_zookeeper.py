@@ -7,6 +7,7 @@ import logging
 import time
 from typing import cast
 
+from kazoo.client import KazooClient
 from twisted.internet import reactor
 from twisted.internet.defer import DeferredQueue
 from twisted.internet.interfaces import IReactorFromThreads

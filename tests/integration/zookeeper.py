@@ -54,7 +54,7 @@ def shared_server() -> ZooKeeperServer:
     return server
 
 
-def end_session(port: int, identity: tuple[int, bytes]) -> None:
+def end_session(port: int, identity: tuple[int, bytes] | None) -> None:
     """End a session by another connection. It blocks.
 
     :param identity: id and password of the session.

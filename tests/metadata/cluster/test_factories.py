@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from typing import cast
 
 from twisted.internet.defer import execute
+from twisted.internet.interfaces import IReactorFromThreads
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from kafkatx.config import BrokerConfig
@@ -75,7 +77,7 @@ class LocalTests(TestCase):
 
         from kafkatx.metadata.tree.local.listener import TreeListener
 
-        workers = ThreadWorkers(reactor)
+        workers = ThreadWorkers(cast(IReactorFromThreads, reactor))
         self.addCleanup(workers.stop)
         listener = TreeListener(os.path.join(folder, "t.sqlite3"), path, reactor, workers("tree"))
         await listener.start()

@@ -65,8 +65,8 @@ class RecordWriter:
 
     def stage(self, partition: Partition, records: Sequence[KeyedRecord]) -> ErrorCode:
         """Stage a batch, to be written with the others of this round; return NONE or the error."""
-        if partition.offline:
-            return ErrorCode.KAFKA_STORAGE_ERROR
+        if partition.error:
+            return partition.error
         if len(partition.isr) < partition.min_insync_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         now_ms = self._now_ms()

@@ -186,7 +186,7 @@ class CoordinatorRuntime:
             readable = await load_partition(partition, end, self._worker(), self._clock, replay)
         finally:
             self._reading.release()
-        if self._led.get(partition.topic_partition.partition) is led:  # it may be unloaded, and end late
+        if self._led.get(partition.topic_partition.partition) is led:  # it was not lost by its own read
             led.load = None
             led.error = (State.ACTIVE if readable else State.FAILED).value
             if readable:
@@ -205,7 +205,7 @@ class CoordinatorRuntime:
         if led is None:
             return
         if led.load is not None:
-            self._clock.callLater(0, led.load.cancel)  # it may be the load itself that meets a failing disk
+            led.load.cancel()
         elif led.error is State.ACTIVE.value:
             self._coordinator.unload(number)
             self.writer.drop(led.partition)

@@ -171,6 +171,16 @@ class FailureTests(RoundTestCase):
         self.assertEqual(self.round(commit(1), commit(2)), [[ErrorCode.NOT_COORDINATOR]] * 2)
         self.assertIsNone(self.committed())
 
+    def test_lost_before_it_is_written(self) -> None:
+        """A commit fails if the partition is lost before the end of its round."""
+        answer = self.dispatch.answer(self.frame(COMMIT, 8, commit(1, group=HERE)), self.peer)
+        assert isinstance(answer, Staged)
+        self.broker.groups.runtime.role_changed(partition_of(self.broker, HERE), False)
+        reply = answer.finish(self.broker.write_staged())
+        assert not isinstance(reply, Deferred)
+        (topic,) = self.response(COMMIT, 8, reply).topics
+        self.assertEqual(topic.partitions[0].error_code, ErrorCode.NOT_COORDINATOR)
+
     def test_goes_offline_with_another(self) -> None:
         """A commit fails when its log dir fails during the write of another log."""
         partition = partition_of(self.broker, HERE)

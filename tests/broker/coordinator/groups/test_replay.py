@@ -143,6 +143,25 @@ class ReplayTests(MembersTestCase):
         self.clock.advance(SESSION_MS / 1000 - 1)
         self.assertEqual(list(found.members), [member])
 
+    def test_lost_by_its_own_load(self) -> None:
+        """A partition that is lost while its groups begin is forgotten as a whole."""
+        for group in ("a", "d"):
+            self.settle(group=group)
+        partition, runtime = partition_of(self.broker, "a"), self.broker.groups.runtime
+        self.assertIs(partition, partition_of(self.broker, "d"))
+        runtime.role_changed(partition, False)
+        perform = self.broker.groups.perform
+
+        def performs(*args: Any) -> None:
+            perform(*args)
+            runtime.role_changed(partition, False)
+
+        self.patch(self.broker.groups, "perform", performs)
+        runtime.role_changed(partition, True)
+        self.assertEqual(groups_of(self.broker), {})
+        self.assertNotIn(partition.topic_partition.partition, runtime.states())
+        self.assertEqual(self.broker.groups.memory.used_bytes, 0)
+
     def test_kinds(self) -> None:
         """A tombstone makes no group, and records of unknown kinds are skipped."""
         self.successResultOf(self.broker.groups.topic.ensure())

@@ -45,6 +45,14 @@ class MakingTests(TopicTestCase):
         self.assertEqual(len(partitions_of(self.broker)), 50)
         self.assertTrue(partitions_of(self.broker)[0].log.config.compacted)
 
+    def test_led(self) -> None:
+        """Partitions that are here, but that this broker does not lead, are not its own."""
+        self.make()
+        partition = partition_of(self.broker)
+        partition.resign()
+        self.assertNotIn(partition, list(self.topic.led()))
+        self.assertEqual(len(list(self.topic.led())), 49)
+
     def test_order(self) -> None:
         """Requests that wait for the topic are answered in order; later ones are answered at once."""
         held = Held()

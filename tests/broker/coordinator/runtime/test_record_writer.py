@@ -101,6 +101,12 @@ class AppendTests(TopicTestCase):
         self.partition.go_offline()
         self.assertRefused(ErrorCode.NOT_COORDINATOR)
 
+    def test_not_led(self) -> None:
+        """Nothing is written to a partition that this broker leads no more."""
+        self.partition.resign()
+        self.assertRefused(ErrorCode.NOT_COORDINATOR)
+        self.assertEqual(self.read(), [])
+
     def test_failed_write(self) -> None:
         """A failed write leaves no records, and the next write succeeds."""
         log = self.partition.log

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import random
+from functools import partial
 from typing import Any
 
 from twisted.internet.task import Clock
@@ -13,140 +13,21 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
 from kafkatx.broker.coordinator.runtime.runtime import CoordinatorRuntime, State
 from kafkatx.errors import ErrorCode
-from kafkatx.records.builder import BatchBuilder
 from kafkatx.types import TopicPartition
+from tests.broker.coordinator.runtime.fakes import (
+    COUNT,
+    FakeCoordinator,
+    FakePartition,
+    FakeTopic,
+    FakeWriter,
+)
 from tests.broker.running import Held
 
-NAME = "__consumer_offsets"
-COUNT = 3
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 AWAY = ErrorCode.NOT_COORDINATOR
 NOT_AVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 KEYS = {partition_for(key, COUNT): key for key in ("a", "b", "c")}
 """A key of each partition."""
-
-Values = dict[bytes, "bytes | None"]
-
-
-class FakeLog:
-    """A log of one-record batches; a read returns one of them, or fails."""
-
-    def __init__(self) -> None:
-        self.records: list[tuple[bytes, bytes | None]] = []
-        self.log_start_offset = 0
-        self.broken = False
-
-    @property
-    def log_end_offset(self) -> int:
-        """The number of records."""
-        return len(self.records)
-
-    def warm(self, offset: int, size: int) -> None:
-        """Say that nothing must be warmed."""
-
-    def read(self, offset: int, size: int, end: int, whole: bool) -> bytes:
-        """Return the batch at an offset."""
-        if self.broken:
-            raise OSError(errno.EIO, "Input/output error")
-        builder = BatchBuilder()
-        builder.append(*self.records[offset], 0)
-        return builder.build(offset)
-
-    def values(self) -> Values:
-        """Return the last value of each key."""
-        return dict(self.records)
-
-
-class FakePartition:
-    """A partition that a test gives roles to."""
-
-    def __init__(self, number: int) -> None:
-        self.topic_partition = TopicPartition(NAME, number)
-        self.leader_epoch = 0
-        self.log = FakeLog()
-        self.high_watermark = 0
-        self.offline = False
-        self.delayed_fetches: set[Any] = set()
-
-    def write(self, key: bytes, value: bytes | None) -> None:
-        """Append a record, which is replicated at once."""
-        self.log.records.append((key, value))
-        self.replicate()
-
-    def replicate(self) -> None:
-        """Move the high watermark to the end."""
-        self.high_watermark = self.log.log_end_offset
-        for waiter in tuple(self.delayed_fetches):
-            waiter.wake()
-
-
-class FakeTopic:
-    """An internal topic of three partitions, of which this broker leads some."""
-
-    name = NAME
-
-    def __init__(self) -> None:
-        self.partitions = [FakePartition(number) for number in range(COUNT)]
-        self.leading: set[int] = set()
-        self.state: Any = self
-        self.is_alone = False
-
-    def leads(self, number: int) -> bool:
-        """Return True if this broker leads a partition."""
-        return number in self.leading
-
-    def led(self) -> list[FakePartition]:
-        """Return the partitions that this broker leads."""
-        return [self.partitions[number] for number in sorted(self.leading)]
-
-    def stop(self) -> None:
-        """Do nothing."""
-
-
-class FakeWriter:
-    """A writer that notes the partitions whose waiting was ended."""
-
-    def __init__(self) -> None:
-        self.dropped: list[int] = []
-
-    def drop(self, partition: FakePartition) -> None:
-        """Note a partition."""
-        self.dropped.append(partition.topic_partition.partition)
-
-
-class FakeCoordinator:
-    """A coordinator that keeps the values of each served partition, and the epoch in which they were read."""
-
-    def __init__(self) -> None:
-        self.served: dict[int, tuple[int, Values]] = {}
-
-    def replay(self, partition: FakePartition) -> FakeReplay:
-        """Return what takes the records of a partition."""
-        return FakeReplay(self, partition)
-
-    def unload(self, number: int) -> None:
-        """Forget a partition, which must be served."""
-        del self.served[number]
-
-
-class FakeReplay:
-    """The values of a partition that is being loaded."""
-
-    def __init__(self, coordinator: FakeCoordinator, partition: FakePartition) -> None:
-        self._coordinator = coordinator
-        self._partition = partition
-        self._epoch = partition.leader_epoch
-        self._values: Values = {}
-
-    def __call__(self, key: bytes, value: bytes | None) -> None:
-        """Keep a value."""
-        self._values[key] = value
-
-    def loaded(self) -> None:
-        """Serve the partition; it is served once."""
-        number = self._partition.topic_partition.partition
-        assert number not in self._coordinator.served
-        self._coordinator.served[number] = (self._epoch, self._values)
 
 
 class RuntimeTestCase(SynchronousTestCase):
@@ -236,17 +117,6 @@ class RoleTests(RuntimeTestCase):
         self.lead(0)
         self.work()
         self.assertEqual(self.coordinator.served, {0: (2, {b"k": b"v", b"l": b"v", b"m": b"v"})})
-
-    def test_back_before_the_drop(self) -> None:
-        """A load that was dropped has no effect, even if it could end before it is cancelled."""
-        self.fill(0, b"k")
-        self.lead(0)
-        self.lose(0)
-        self.lead(0)
-        self.held.work(1)  # the first load's worker, before the turn in which that is cancelled
-        self.assertEqual(self.coordinator.served, {})
-        self.work()
-        self.assertEqual(self.coordinator.served, {0: (2, {b"k": b"v"})})
 
     def test_another_epoch(self) -> None:
         """A partition led in a later epoch is loaded anew; another word of the same epoch changes nothing."""
@@ -359,17 +229,23 @@ class FailureTests(RuntimeTestCase):
 
     def test_disk_fails_in_the_load(self) -> None:
         """A partition that is lost by its own load, which meets a failing disk, is forgotten."""
-        self.fill(0, b"k")
-        partition = self.topic.partitions[0]
+        log = self.topic.partitions[0].log
+        self.fill(0, b"k", b"l")
+        read = log.read
 
-        def read(*args: Any) -> Any:
-            self.lose(0)
-            raise OSError(errno.EIO, "Input/output error")
+        def loses(lost_at: int, fails: bool, offset: int, *rest: Any) -> bytes:
+            if offset == lost_at:
+                self.lose(0)
+                log.broken = fails
+            return read(offset, *rest)
 
-        self.patch(partition.log, "read", read)
-        self.lead(0)
-        self.work()
-        self.assertEqual((self.codes()[0], self.coordinator.served), (AWAY, {}))
+        for lost_at, fails in ((0, True), (1, True), (0, False), (1, False)):
+            patched = self.patch(log, "read", partial(loses, lost_at, fails))
+            self.lead(0)
+            self.work()
+            self.assertEqual((self.codes()[0], self.coordinator.served), (AWAY, {}))
+            patched.restore()
+            log.broken = False
 
     def test_high_watermark(self) -> None:
         """A partition is served when all that it has is replicated; others do not wait for that."""
@@ -399,7 +275,6 @@ class FailureTests(RuntimeTestCase):
         partition.log.records.append((b"k", b"v"))
         self.lead(0)
         self.lose(0)
-        self.clock.advance(0)
         self.assertEqual(partition.delayed_fetches, set())
 
 

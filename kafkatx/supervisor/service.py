@@ -6,6 +6,7 @@ It starts in this order: lock, bootstrap port, state, brokers; and stops in the 
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -33,6 +34,7 @@ from kafkatx.supervisor.child import Child, spawn
 from kafkatx.supervisor.directory import Directory, check_tree, idle_brokers, past_id
 from kafkatx.supervisor.plan import make_plan, with_addresses
 from kafkatx.supervisor.status import Order, Report
+from kafkatx.supervisor.takeover import is_alone, take_over
 
 _log = Logger()
 
@@ -128,15 +130,24 @@ class SupervisorService:
         port = int(self._reserved.getsockname()[1])
         self.plan = with_addresses(self.plan, port, self._directory.tree_socket)
         if self.plan.local:
-            if not self._config[b.KAFKATX_START_ANEW]:
-                directories = [each.directory for each in self.plan.brokers]
-                await files(partial(check_tree, self._directory.tree_file, directories))
+            await files(self._check_state)
             tree = TreeListener(
                 self._directory.tree_file, self._directory.tree_socket, self._reactor, self._threads("tree")
             )
             await tree.start()
             self._tree = tree
             tree.server.broken.addErrback(self._state_lost)
+            log_dirs = [os.path.abspath(path) for path in self._config[log_table.LOG_DIRS]]
+            await take_over(log_dirs, self._directory.tree_socket, self._reactor, files)
+
+    def _check_state(self) -> None:
+        """Check that the cluster's state is there, if it was; in a worker.
+
+        :raises StateLost: it is missing.
+        """
+        if not self._config[b.KAFKATX_START_ANEW]:
+            directories = [each.directory for each in self.plan.brokers]
+            check_tree(self._directory.tree_file, [path for path in directories if not is_alone([path])])
 
     def _serve(self) -> None:
         """Start the brokers."""

@@ -44,8 +44,16 @@ def find_holder(directory: str, proc_locks: str = PROC_LOCKS) -> Holder:
     supervisor = _find(os.path.join(directory, SUPERVISOR_LOCK), proc_locks)
     if supervisor.pid is not None or supervisor.problem is not None:
         return supervisor
-    broker = _find(os.path.join(directory, LOCK), proc_locks)
+    broker = find_broker(directory, proc_locks)
     return supervisor if broker == Holder() else broker
+
+
+def find_broker(directory: str, proc_locks: str = PROC_LOCKS) -> Holder:
+    """Find the broker that holds a log dir; its supervisor does not count.
+
+    :raises OSError: as :func:`find_holder`.
+    """
+    return _find(os.path.join(directory, LOCK), proc_locks)
 
 
 def _find(path: str, proc_locks: str) -> Holder:

@@ -11,7 +11,7 @@ import attrs
 import click
 
 from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus, NodeStatus, ask_broker
-from kafkatx.cli.broker.lock_holder import find_holder, uptime_s
+from kafkatx.cli.broker.lock_holder import find_broker, find_holder, uptime_s
 from kafkatx.cli.broker.settings import data_directory
 from kafkatx.cli.broker.stop import running_broker
 from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, last_given
@@ -137,7 +137,7 @@ def _local_process(cluster_id: str | None, log_dirs: Iterable[LogDirStatus]) -> 
     """
     for log_dir in log_dirs:
         try:
-            holder = find_holder(log_dir.path)
+            holder = find_broker(log_dir.path)
         except OSError:
             continue
         if holder.pid is not None and _cluster_id(log_dir.path) == cluster_id:

@@ -42,8 +42,9 @@ def import_(
     starts with zookeeper.connect only, and others can join it. An import that was interrupted is repeated
     from its beginning. Exit code 1: nothing was done.
     """
-    from kafkatx.cli.cluster.importation import EmbeddedData, import_into, look_at
+    from kafkatx.cli.cluster.importation import import_into, look_at
     from kafkatx.config import BrokerConfig
+    from kafkatx.daemon.embedded_data import EmbeddedData
     from kafkatx.metadata.transfer.importer import Found
     from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings
 

@@ -24,14 +24,7 @@ def find_file(log_dirs: Sequence[str], anew: bool) -> str:
     :param anew: create it also beside data of another cluster.
     :raises StateLost: there are several files; or none, though there are partitions or a log dir names its
         cluster.
-    :raises SettingError: a log dir has the state of several brokers.
     """
-    for log_dir in log_dirs:
-        if _size(os.path.join(log_dir, TREE_FILE)):
-            raise SettingError(
-                f"log.dirs={log_dir}: belongs to a cluster of several brokers ({TREE_FILE}): start them with "
-                "kafkatx up --brokers"
-            )
     paths = [
         os.path.join(path, FILE_NAME) for path in {os.path.realpath(one): one for one in log_dirs}.values()
     ]
@@ -52,6 +45,19 @@ def find_file(log_dirs: Sequence[str], anew: bool) -> str:
                     log_dirs,
                 )
     return os.path.join(log_dirs[0], FILE_NAME)
+
+
+def refuse_shared(log_dirs: Sequence[str]) -> None:
+    """Refuse log dirs of which one has the state of several brokers.
+
+    :raises SettingError: that is so.
+    """
+    for log_dir in log_dirs:
+        if _size(os.path.join(log_dir, TREE_FILE)):
+            raise SettingError(
+                f"log.dirs={log_dir}: belongs to a cluster of several brokers ({TREE_FILE}): start them with "
+                "kafkatx up --brokers"
+            )
 
 
 def put_aside(path: str) -> str:

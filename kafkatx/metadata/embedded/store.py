@@ -27,7 +27,7 @@ from kafkatx.config.table import broker as b
 from kafkatx.config.table import log as log_table
 from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, IMetadataStore, Workers
-from kafkatx.metadata.embedded.location import find_file, put_aside
+from kafkatx.metadata.embedded.location import find_file, put_aside, refuse_shared
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
     BrokerNode,
@@ -124,6 +124,8 @@ class EmbeddedMetadataStore:
 
         if self._database is not None:
             raise RuntimeError("the metadata store is started already")
+        if not self._memory:
+            refuse_shared(self._log_dirs)
         path = IN_MEMORY if self._memory else find_file(self._log_dirs, self._anew)
         try:
             return self._register(ClusterDatabase(path), broker_id)

@@ -27,7 +27,8 @@ class StatusTests(SynchronousTestCase):
         os.makedirs(self.dir)
         self.holder = Holder()
         self.asked: list[str] = []
-        self.patch(module, "find_holder", lambda path: self.holder)
+        for name in ("find_holder", "find_broker"):
+            self.patch(module, name, lambda path: self.holder)
         self.patch(module, "running_broker", lambda path: self.holder.pid)
         self.patch(module, "ask_broker", self.ask)
         self.patch(module, "uptime_s", lambda pid: 61.0)

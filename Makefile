@@ -12,9 +12,10 @@ OPTIONS ?=
 CONFIG ?= etc/server.properties
 # make demo INPUT=access.log
 INPUT ?=
-# make clients CLIENTS="kcat aiokafka" CONTROL=1
+# make clients CLIENTS="kcat aiokafka" CONTROL=1, or BROKERS=3
 CLIENTS ?=
 CONTROL ?=
+BROKERS ?=
 # make tests TESTS=tests.wire
 TESTS ?=
 # make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 SCALE=0.5
@@ -108,14 +109,16 @@ interop: install .interop/jars
 	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
 	@touch $@
 
-# CLIENTS="kcat aiokafka" chooses rows, CONTROL=1 runs them against Apache Kafka instead.
+# CLIENTS="kcat aiokafka" chooses rows, CONTROL=1 runs them against Apache Kafka instead. BROKERS=3 runs them
+# against a cluster of three brokers, and does not write the page.
 clients: install
-	@$(BIN)/python -m tests.clients --jobs 2 --write $(if $(CONTROL),--broker apache) $(CLIENTS)
+	@$(BIN)/python -m tests.clients --jobs 2 $(if $(BROKERS),--brokers $(BROKERS),--write) \
+	  $(if $(CONTROL),--broker apache) $(CLIENTS)
 
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
-	  tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
+	  tests.faults.many_brokers tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
 
 # Bounded: each attack has a fixed size, and the whole ends after ten minutes whatever happens.
 attack: install

@@ -223,7 +223,7 @@ async def _stopped(port: IListeningPort) -> None:
 
 def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
-    metadata = parts.metadata(config, workers, store.durable)
+    metadata = parts.metadata(config, workers, store.durable, reactor)
     broker = Broker(config, metadata, store, reactor, workers)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}
     return broker

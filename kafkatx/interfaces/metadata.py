@@ -34,8 +34,9 @@ It is pure: a store may call it more than once, and off the reactor thread.
 class IMetadataStore(Interface):
     """The cluster's state (live brokers, topics, partitions, leaders, configs), and notification of changes.
 
-    Factory: ``factory(config, workers, durable)``: a ``config.BrokerConfig``, :data:`Workers`, and True if
-    the state must outlive the process, as the records of the broker's store do (``ILogStore.durable``).
+    Factory: ``factory(config, workers, durable, reactor)``: a ``config.BrokerConfig``, :data:`Workers`, True
+    if the state must outlive the process, as the records of the broker's store do (``ILogStore.durable``),
+    and the broker's reactor.
     Reads use :attr:`state`, an immutable value in memory. Changes return Deferreds, which fire after the
     change is durable and :attr:`state` includes it.
     """

@@ -8,16 +8,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kafkatx.testing.cluster import EmbeddedCluster
     from kafkatx.testing.embedded import AsyncBroker, EmbeddedBroker
     from kafkatx.testing.errors import BrokerDidNotStart, MessagesMissing
     from kafkatx.testing.messages import Message
 
-__all__ = ["AsyncBroker", "BrokerDidNotStart", "EmbeddedBroker", "Message", "MessagesMissing"]
+__all__ = [
+    "AsyncBroker",
+    "BrokerDidNotStart",
+    "EmbeddedBroker",
+    "EmbeddedCluster",
+    "Message",
+    "MessagesMissing",
+]
 
 _MODULES = {
     "AsyncBroker": "embedded",
     "BrokerDidNotStart": "errors",
     "EmbeddedBroker": "embedded",
+    "EmbeddedCluster": "cluster",
     "Message": "messages",
     "MessagesMissing": "errors",
 }

@@ -38,6 +38,11 @@ class BrokerProcess:
         """The id of the process; None while there is none."""
         return None if self._process is None else self._process.pid
 
+    @property
+    def running(self) -> bool:
+        """True if there is a process that has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self, timeout_s: float) -> str:
         """Start the broker and return its address for clients.
 

@@ -39,6 +39,11 @@ class BrokerThread:
         self._reactor: PosixReactorBase | None = None
         self._service: BrokerService | None = None
 
+    @property
+    def running(self) -> bool:
+        """True after a start and before a stop."""
+        return self._thread is not None
+
     def start(self, timeout_s: float) -> str:
         """Start the broker and return its address for clients.
 

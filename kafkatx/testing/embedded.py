@@ -75,6 +75,11 @@ class EmbeddedBroker:
         self._run = (BrokerThread if run_in == "thread" else BrokerProcess)(self.settings, self.log)
         brokers.add(self)
 
+    @property
+    def running(self) -> bool:
+        """True if it was started and has not ended."""
+        return self._run.running
+
     def start(self) -> EmbeddedBroker:
         """Start the broker and wait until clients can connect.
 

@@ -6,11 +6,12 @@ Blocking, by :mod:`kafkatx.blocking`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kafkatx.blocking import EARLIEST, LATEST, Admin, Cluster, Reader, UnknownTopic, Writer
-from kafkatx.testing.errors import MessagesMissing
+from kafkatx.clientcore.metadata import ClusterMetadata
+from kafkatx.testing.errors import BrokerDidNotStart, MessagesMissing
 
 POLL_S = 0.02
 
@@ -39,6 +40,49 @@ def create_topic(bootstrap: str, name: str, partitions: int, configs: Mapping[st
     """
     with Cluster(bootstrap) as cluster:
         Admin(cluster).create_topic(name, partitions, configs=configs)
+
+
+def wait_for_brokers(bootstrap: str, broker_ids: Collection[int], timeout_s: float) -> None:
+    """Wait until a broker knows these brokers and a controller.
+
+    :raises BrokerDidNotStart: it does not after *timeout_s* seconds.
+    """
+
+    def are_known(found: ClusterMetadata) -> bool:
+        return found.brokers.keys() >= set(broker_ids) and found.controller_id in found.brokers
+
+    found = _wait_for_metadata(bootstrap, [], are_known, timeout_s)
+    if not are_known(found):
+        raise BrokerDidNotStart(
+            f"the broker at {bootstrap} knows the brokers {sorted(found.brokers)} and controller"
+            f" {found.controller_id} after {timeout_s:g} s"
+        )
+
+
+def wait_for_leaders(bootstrap: str, topic: str, timeout_s: float) -> None:
+    """Wait until a broker knows a leader of each partition of a topic.
+
+    :raises MessagesMissing: it does not after *timeout_s* seconds.
+    """
+
+    def are_led(found: ClusterMetadata) -> bool:
+        partitions = found.topics[topic].partitions.values()
+        return bool(partitions) and all(partition.leader in found.brokers for partition in partitions)
+
+    found = _wait_for_metadata(bootstrap, [topic], are_led, timeout_s)
+    if not are_led(found):
+        raise MessagesMissing(f"the broker at {bootstrap} knows {found.topics[topic]} after {timeout_s:g} s")
+
+
+def _wait_for_metadata(
+    bootstrap: str, topics: Sequence[str], suffices: Callable[[ClusterMetadata], bool], timeout_s: float
+) -> ClusterMetadata:
+    """Return the first metadata of a broker that suffice, or the last ones within *timeout_s* seconds."""
+    deadline_s = time.monotonic() + timeout_s
+    with Cluster(bootstrap) as cluster:
+        while not suffices(found := cluster.metadata(topics)) and time.monotonic() < deadline_s:
+            time.sleep(POLL_S)
+    return found
 
 
 def produce(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from kafkatx.testing.cluster import EmbeddedCluster
     from kafkatx.testing.embedded import AsyncBroker, EmbeddedBroker
 
 SECTION = "kafkatx broker log"
@@ -27,6 +28,15 @@ def kafkatx_broker() -> Iterator[EmbeddedBroker]:
 
     with EmbeddedBroker() as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def kafkatx_cluster() -> Iterator[EmbeddedCluster]:
+    """Return a cluster of three brokers for the whole session; ``kafkatx_cluster.bootstrap`` has them all."""
+    from kafkatx.testing.cluster import EmbeddedCluster
+
+    with EmbeddedCluster(3) as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -86,6 +96,15 @@ def _brokers() -> list[EmbeddedBroker]:
 
 
 def _uses(item: pytest.Item, broker: EmbeddedBroker) -> bool:
-    """Return True if one of the test's fixtures is *broker*."""
-    values = getattr(item, "funcargs", {}).values()
-    return any(value is broker or getattr(value, "broker", None) is broker for value in values)
+    """Return True if one of the test's fixtures is *broker*, or has it."""
+    return any(
+        value is broker
+        or getattr(value, "broker", None) is broker
+        or broker in _all_of(getattr(value, "brokers", None))
+        for value in getattr(item, "funcargs", {}).values()
+    )
+
+
+def _all_of(brokers: object) -> list[object]:
+    """Return the brokers of a cluster; none if it is no cluster's."""
+    return list(brokers.values()) if isinstance(brokers, dict) else []

@@ -122,7 +122,7 @@ class ServiceTestCase(SynchronousTestCase):
         """Make a log store."""
         return MemoryLogStore(config, workers, clock, find_retention)
 
-    def metadata(self, config: Any, workers: Any, durable: bool) -> Any:
+    def metadata(self, config: Any, workers: Any, durable: bool, reactor: Any) -> Any:
         """Make a metadata store in memory."""
         return EmbeddedMetadataStore(config, workers, durable=False)
 

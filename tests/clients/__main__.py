@@ -1,4 +1,6 @@
-"""``python -m tests.clients [--broker kafkatx|apache] [--jobs N] [--write] [NAME...]``: the client matrix.
+"""The client matrix.
+
+``python -m tests.clients [--broker kafkatx|apache] [--brokers N] [--jobs N] [--write] [NAME...]``
 
 Each NAME chooses the rows whose name begins so. The exit status is 1 if a feature failed. ``--write`` keeps
 the results beside this module and writes ``docs/clients.md`` anew from all that are kept.
@@ -20,9 +22,13 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.clients")
     parser.add_argument("names", nargs="*", help="rows whose name begins so; without one, all")
     parser.add_argument("--broker", choices=("kafkatx", "apache"), default="kafkatx")
+    parser.add_argument("--brokers", type=int, default=1, help="brokers of a cluster of kafkatx")
     parser.add_argument("--jobs", type=int, default=1, help="clients at a time")
     parser.add_argument("--write", action="store_true", help="keep the results and write docs/clients.md")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.brokers > 1 and (given.write or given.broker != "kafkatx"):
+        parser.error("--brokers is for kafkatx, and its results are not kept")
+    return given
 
 
 def _tell(client: Client, outcome: Outcome) -> None:
@@ -44,7 +50,9 @@ def main() -> int:
     outcomes: dict[str, Outcome] = {}
     with ThreadPoolExecutor(asked.jobs) as pool:
         for client, outcome in zip(
-            chosen, pool.map(lambda client: try_client(client, asked.broker), chosen), strict=True
+            chosen,
+            pool.map(lambda client: try_client(client, asked.broker, asked.brokers), chosen),
+            strict=True,
         ):
             outcomes[client.name] = outcome
             _tell(client, outcome)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from kafkatx.testing import EmbeddedBroker
+from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
 from tests.clients.features import PARTITIONS
 from tests.clients.toolchains import BUILT, java
 from tests.ports import free_port
@@ -53,7 +53,9 @@ _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 class Broker(Protocol):
     """The interface between the runner and a broker."""
 
-    bootstrap: str
+    @property
+    def bootstrap(self) -> str:
+        """The address for clients."""
 
     def start(self) -> object:
         """Start it, or start it again with the data and the address that it had."""
@@ -97,6 +99,50 @@ class OurBroker(EmbeddedBroker):
         """Kill it and remove its data: a clean stop would flush hundreds of partitions for nothing."""
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class OurCluster:
+    """Several kafkatx processes; clients are told the address of the first one.
+
+    They are stopped, killed and started again all together.
+    """
+
+    def __init__(self, brokers: int, settings: Mapping[str, str] = SETTINGS) -> None:
+        self._cluster = EmbeddedCluster(brokers, settings, run_in="process")
+        self._started = False
+
+    @property
+    def bootstrap(self) -> str:
+        """The address of the first broker."""
+        return self._cluster.brokers[1].bootstrap
+
+    def start(self) -> None:
+        """Start all brokers, or start them again."""
+        if not self._started:
+            self._cluster.start()
+            self._started = True
+            return
+        for broker_id in self._cluster.brokers:
+            self._cluster.start_broker(broker_id)
+
+    def stop(self) -> None:
+        """Stop all brokers as SIGTERM does."""
+        for broker in self._cluster.brokers.values():
+            broker.stop()
+
+    def kill(self) -> None:
+        """Kill all brokers as ``kill -9`` does."""
+        for broker in self._cluster.brokers.values():
+            broker.kill()
+
+    def close(self) -> None:
+        """Kill all brokers and remove their data."""
+        self.kill()
+        self._cluster.close()
+
+    def output(self) -> str:
+        """The last of what each has logged."""
+        return "".join(broker.output() for broker in self._cluster.brokers.values())
 
 
 class ApacheBroker:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import attrs
 
 from tests.clients import groups
-from tests.clients.brokers import ApacheBroker, Broker, OurBroker, offered
+from tests.clients.brokers import ApacheBroker, Broker, OurBroker, OurCluster, offered
 from tests.clients.features import (
     FAIL,
     FEATURES,
@@ -45,19 +45,26 @@ class Outcome:
         return {name: found.detail for name, found in self.results.items() if found.result == FAIL}
 
 
-def try_client(client: Client, broker_kind: str = "kafkatx") -> Outcome:
-    """Run a client's scenario against a broker of its own; whatever goes wrong is in the outcome."""
+def try_client(client: Client, broker_kind: str = "kafkatx", brokers: int = 1) -> Outcome:
+    """Run a client's scenario against a broker of its own; whatever goes wrong is in the outcome.
+
+    :param brokers: number of brokers of the cluster, if it is kafkatx.
+    """
     try:
         prepare(client.toolchain)
         if broker_kind == "apache":
             prepare(f"java-{client.control}")
-        return _try_with_broker(
-            client, ApacheBroker(client.control) if broker_kind == "apache" else OurBroker()
-        )
+        return _try_with_broker(client, _make_broker(client, broker_kind, brokers))
     except NoToolchain as missing:
         return Outcome(results={name: Result(NO_TOOLCHAIN, str(missing)) for name in FEATURES})
     except Exception as error:  # not built, no broker: one row of the table, and the others go on
         return Outcome(results={name: Result(FAIL, f"{type(error).__name__}: {error}") for name in FEATURES})
+
+
+def _make_broker(client: Client, broker_kind: str, brokers: int) -> Broker:
+    if broker_kind == "apache":
+        return ApacheBroker(client.control)
+    return OurBroker() if brokers == 1 else OurCluster(brokers)
 
 
 def _try_with_broker(client: Client, broker: Broker) -> Outcome:

@@ -44,6 +44,11 @@ class ExampleTestCase(SynchronousTestCase):
 
 
 class ExampleTests(ExampleTestCase):
+    def test_embedded_cluster(self) -> None:
+        """A client finds both brokers, also after one was killed."""
+        printed = self.run_python(str(EXAMPLES / "embedded_cluster.py"))
+        self.assertEqual(printed, "in partition 0\nin partition 1\n")
+
     def test_embedded_broker(self) -> None:
         """A program starts a broker in its own process and talks to it with kafka-python."""
         self.assertEqual(self.run_python(str(EXAMPLES / "embedded_broker.py")), "one\ntwo\nthree\n")

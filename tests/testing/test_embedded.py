@@ -46,6 +46,8 @@ class ThreadBrokerTests(SynchronousTestCase):
             create_topic(broker)
             self.assertIn("t-0", os.listdir(data_dir))
             bootstrap = broker.bootstrap
+            self.assertTrue(broker.running)
+        self.assertFalse(broker.running)
         self.assertRaises(ConnectionRefusedError, RawClient, bootstrap)
         self.assertFalse(os.path.exists(data_dir))
 

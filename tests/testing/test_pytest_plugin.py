@@ -44,6 +44,12 @@ def test_fresh(kafkatx_fresh_broker, kafkatx_async_broker, number):
     assert kafkatx_fresh_broker.settings["num.partitions"] == "7"
     assert kafkatx_fresh_broker.settings["kafkatx.storage"] == "memory"
 """
+CLUSTER = """
+def test_brokers(kafkatx_cluster):
+    assert list(kafkatx_cluster.brokers) == [1, 2, 3]
+    kafkatx_cluster.brokers[2].log.append("said by the second broker")
+    assert False
+"""
 LOGGED = """
 from kafkatx.testing import EmbeddedBroker
 
@@ -87,6 +93,12 @@ class FixtureTests(SynchronousTestCase):
         """Each test gets a broker of its own with the module's settings, blocking and to be awaited."""
         printed = self.run_pytest(FRESH)
         self.assertIn("2 passed", printed, printed)
+
+    def test_cluster(self) -> None:
+        """A test that names kafkatx_cluster gets three brokers, and its report has the logs of all."""
+        printed = self.run_pytest(CLUSTER)
+        self.assertIn("said by the second broker", printed.partition("Captured")[0], printed)
+        self.assertEqual(printed.count("kafkatx broker log 127.0.0.1"), 3, printed)
 
     def test_log_section(self) -> None:
         """The report of a failed test has what its brokers logged during the test, and nothing of others."""

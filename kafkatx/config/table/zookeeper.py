@@ -72,7 +72,7 @@ ZOOKEEPER_SESSION_TIMEOUT_MS = ZOOKEEPER.integer(
     "zookeeper.session.timeout.ms",
     18_000,
     "Time without a heartbeat after which ZooKeeper takes this broker for dead. The servers bound it, by "
-    "default to 2 to 20 of their ticks.",
+    "default to 2 to 20 of their ticks. With kafkatx.metadata.store=local it is that of the local state.",
     low=1,
     unit="ms",
     aliases=("zk.sessiontimeout.ms",),

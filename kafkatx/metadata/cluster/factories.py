@@ -1,13 +1,13 @@
 """The metadata stores of clusters as plugins: on ZooKeeper, and on the tree of one machine.
 
-They read the settings and the clocks, and use the process's reactor, which is imported when a store is made.
-No connection is opened before the store's start: a daemon forks before that.
+They read the settings and the clocks, and use the broker's reactor. No connection is opened before the
+store's start: a daemon forks before that.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import zookeeper as z
@@ -15,34 +15,47 @@ from kafkatx.interfaces import ITree, Workers
 from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 
 if TYPE_CHECKING:
-    from twisted.internet.interfaces import IReactorFromThreads, IReactorTime
+    from twisted.internet.interfaces import IReactorTime
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
-def zookeeper_store(config: BrokerConfig, workers: Workers, durable: bool = True) -> ClusterMetadataStore:
+def zookeeper_store(
+    config: BrokerConfig, workers: Workers, durable: bool = True, reactor: Any = None
+) -> ClusterMetadataStore:
     """Return the store of a cluster on ZooKeeper. It outlives the process, whatever *durable* says.
 
+    :param reactor: the reactor of the broker; None: that of the process.
     :raises SettingError: a file that the settings name cannot be used.
     """
-    from twisted.internet import reactor
-
     from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings, ZooKeeperTree
 
+    reactor = reactor or _process_reactor()
     settings = ZooKeeperSettings.of(config)
-    tree = ZooKeeperTree(settings, cast("IReactorFromThreads", reactor), workers("zookeeper"), boottime_s)
-    return _store(config, tree, f"{z.ZOOKEEPER_CONNECT.name}={settings.connect}")
+    tree = ZooKeeperTree(settings, reactor, workers("zookeeper"), boottime_s)
+    return _store(config, tree, reactor, f"{z.ZOOKEEPER_CONNECT.name}={settings.connect}")
 
 
-def local_store(config: BrokerConfig, workers: Workers, durable: bool = True) -> ClusterMetadataStore:
-    """Return the store of a cluster on one machine. It outlives the process, whatever *durable* says."""
-    from twisted.internet import reactor
+def local_store(
+    config: BrokerConfig, workers: Workers, durable: bool = True, reactor: Any = None
+) -> ClusterMetadataStore:
+    """Return the store of a cluster on one machine. It outlives the process, whatever *durable* says.
 
+    :param reactor: as for :func:`zookeeper_store`.
+    """
     from kafkatx.metadata.tree.local import LocalSettings, LocalTree
 
+    reactor = reactor or _process_reactor()
     path = config[z.KAFKATX_LOCAL_SOCKET] or ""
-    tree = LocalTree(LocalSettings(path), reactor, boottime_s)
-    return _store(config, tree, f"{z.KAFKATX_LOCAL_SOCKET.name}={path}")
+    settings = LocalSettings(path, config[z.ZOOKEEPER_SESSION_TIMEOUT_MS] / 1000)
+    tree = LocalTree(settings, reactor, boottime_s)
+    return _store(config, tree, reactor, f"{z.KAFKATX_LOCAL_SOCKET.name}={path}")
+
+
+def _process_reactor() -> Any:
+    from twisted.internet import reactor
+
+    return reactor
 
 
 def boottime_s() -> float:
@@ -55,12 +68,10 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def _store(config: BrokerConfig, tree: ITree, where: str) -> ClusterMetadataStore:
-    from twisted.internet import reactor
-
+def _store(config: BrokerConfig, tree: ITree, clock: IReactorTime, where: str) -> ClusterMetadataStore:
     options = ClusterOptions(
         where,
         controller_eligible=config[z.KAFKATX_CONTROLLER_ELIGIBLE],
         broker_version=config[z.KAFKATX_ZOOKEEPER_BROKER_VERSION],
     )
-    return ClusterMetadataStore(tree, cast("IReactorTime", reactor), options, now_ms)
+    return ClusterMetadataStore(tree, clock, options, now_ms)

@@ -77,6 +77,7 @@ class EmbeddedMetadataStore:
         config: BrokerConfig,
         workers: Workers,
         durable: bool = True,
+        reactor: object = None,
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
         self.state = ClusterState(cluster_id="", controller_id=-1)

@@ -1,0 +1,63 @@
+"""The embedded cluster: brokers in threads that share a state."""
+
+from __future__ import annotations
+
+import os
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.blocking import Cluster
+from kafkatx.testing import EmbeddedCluster
+
+
+class EmbeddedClusterTests(SynchronousTestCase):
+    def leaders(self, cluster: EmbeddedCluster, topic: str) -> list[int]:
+        """Return the leader of each partition of a topic."""
+        with Cluster(cluster.bootstrap) as client:
+            return [p.leader for p in client.metadata([topic]).topics[topic].partitions.values()]
+
+    def test_serves(self) -> None:
+        """Three brokers share topics and messages; afterwards nothing is left of them."""
+        with EmbeddedCluster(3) as cluster:
+            self.assertEqual(list(cluster.brokers), [1, 2, 3])
+            topic = cluster.topic("t", partitions=3)
+            self.assertEqual(sorted(self.leaders(cluster, topic)), [1, 2, 3])
+            for number in range(3):
+                cluster.produce(topic, b"%d" % number, partition=number)
+            self.assertEqual([m.value for m in cluster.messages(topic, 3)], [b"0", b"1", b"2"])
+            self.assertEqual(len(set(cluster.bootstrap.split(","))), 3)
+        self.assertFalse(os.path.exists(cluster.data_dir))
+
+    def test_broker_restarts(self) -> None:
+        """A broker can be stopped and started again; its partitions have no leader meanwhile."""
+        with EmbeddedCluster(2) as cluster:
+            topic = cluster.topic("t", partitions=2)
+            mine = self.leaders(cluster, topic).index(2)
+            cluster.produce(topic, b"kept", partition=mine)
+            before = cluster.brokers[2].bootstrap
+            cluster.brokers[2].stop()
+            self.assertEqual(self.leaders(cluster, topic)[mine], -1)
+            cluster.start_broker(2)
+            self.assertEqual(cluster.brokers[2].bootstrap, before)
+            self.assertEqual([message.value for message in cluster.messages(topic, 1)], [b"kept"])
+
+    def test_settings(self) -> None:
+        """Settings are those of all brokers, and the pid of each is its own."""
+        with EmbeddedCluster(2, {"num.partitions": 5}, run_in="process") as cluster:
+            for broker in cluster.brokers.values():
+                self.assertEqual(broker.settings["num.partitions"], "5")
+            self.assertEqual(len({broker.pid for broker in cluster.brokers.values()}), 2)
+            cluster.brokers[1].kill()
+            self.assertFalse(cluster.brokers[1].running)
+            topic = cluster.topic("t", partitions=1)
+            self.assertEqual(self.leaders(cluster, topic), [2])
+
+    def test_data_dir(self) -> None:
+        """A cluster on the directory of an earlier one has its topics and messages."""
+        folder = self.mktemp()
+        with EmbeddedCluster(2, data_dir=folder) as cluster:
+            topic = cluster.topic("t", partitions=2)
+            cluster.produce(topic, b"0", partition=0)
+            cluster.produce(topic, b"1", partition=1)
+        with EmbeddedCluster(2, data_dir=folder) as again:
+            self.assertEqual([message.value for message in again.messages(topic, 2)], [b"0", b"1"])

@@ -135,11 +135,11 @@ class ClusterOfBrokersCase(SynchronousTestCase):
         self.run_to_end(Deferred.fromCoroutine(self.brokers.pop(broker_id).stop()))
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the clock on."""
         self.stores.advance(seconds)
 
     def run_to_end(self, waiting: Deferred[T]) -> T:
-        """Let time pass until a Deferred has fired; return its result."""
+        """Move the clock on until a Deferred has fired; return its result."""
         self.stores.run(waiting)
         return self.successResultOf(waiting)
 

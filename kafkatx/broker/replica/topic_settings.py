@@ -16,23 +16,41 @@ from kafkatx.config.table import topic as topic_configs
 from kafkatx.errors import SettingError
 from kafkatx.types import Topic
 
+MOST_KNOWN = 1000
+"""Settings that are remembered: of ten thousand topics most have the same configs."""
+
 
 class TopicSettings:
-    """The settings of topics.
-
-    :ivar config: the broker's settings; replaced when they change.
-    """
+    """The settings of topics."""
 
     _log = Logger()
 
     def __init__(self, config: BrokerConfig) -> None:
-        self.config = config
         self._complaints: dict[str, list[str]] = {}
+        self.use(config)
+
+    def use(self, config: BrokerConfig) -> None:
+        """Use other settings of the broker: many are defaults of the topics' configs."""
+        self._config = config
+        self._known: dict[frozenset[tuple[str, str]], tuple[LogConfig, int]] = {}
 
     def of(self, topic: Topic) -> tuple[LogConfig, int]:
         """Return the settings of a topic's logs, and its min.insync.replicas."""
+        key = frozenset(topic.configs.items())
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            found = self._known[key] = self._usable(topic)
+        return found
+
+    def default(self) -> LogConfig:
+        """Return the settings of the logs of an unknown topic."""
+        return log_config(self._config, {})
+
+    def _usable(self, topic: Topic) -> tuple[LogConfig, int]:
         try:
-            found = self._of(topic.configs)
+            return self._of(topic.configs)
         except SettingError:
             usable, complaints = usable_topic_configs(topic.configs)
             if self._complaints.get(topic.name) != complaints:
@@ -44,13 +62,11 @@ class TopicSettings:
                         complaint=complaint,
                     )
             return self._of(usable)
-        self._complaints.pop(topic.name, None)
-        return found
 
     def _of(self, configs: Mapping[str, str]) -> tuple[LogConfig, int]:
         """Return the same for some configs.
 
         :raises SettingError: a value is not allowed.
         """
-        min_insync = topic_value(self.config, configs, topic_configs.MIN_INSYNC_REPLICAS)
-        return log_config(self.config, configs), min_insync
+        min_insync = topic_value(self._config, configs, topic_configs.MIN_INSYNC_REPLICAS)
+        return log_config(self._config, configs), min_insync

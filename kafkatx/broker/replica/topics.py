@@ -22,7 +22,7 @@ from kafkatx.broker.replica.offline_log import OfflineLog
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.placements import Placements
 from kafkatx.broker.replica.topic_settings import TopicSettings
-from kafkatx.config import BrokerConfig, log_config
+from kafkatx.config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import ILogStore, IMetadataStore, IPartitionLog
@@ -100,6 +100,7 @@ class Topics:
 
         :raises StateLost: the logs do not belong to the cluster's topics.
         """
+        before = self._metadata.state
         await self._store.open(self._log_config, self.placements.expected())
         await self._opener.open_existing()
         await self.placements.opened()
@@ -111,12 +112,14 @@ class Topics:
                     partition=log_name,
                 )
         self._is_open = True
-        for name in [*self._ids, *self._metadata.state.topics]:
-            self._look_at(name)  # the state may have changed meanwhile
+        after = self._metadata.state
+        if after is not before:  # it has changed meanwhile
+            for name in before.topics.keys() | after.topics.keys():
+                self._look_at(name)
 
     def _log_config(self, topic: str) -> LogConfig:
         known: Topic | None = self._metadata.state.topics.get(topic)
-        return self._settings.of(known)[0] if known else log_config(self._settings.config, {})
+        return self._settings.of(known)[0] if known else self._settings.default()
 
     # --- following the state
 
@@ -270,14 +273,9 @@ class Topics:
 
     def use(self, config: BrokerConfig) -> None:
         """Use other settings of the broker: many are defaults of the topics' configs."""
-        self._settings.config = config
-        alike: dict[frozenset[tuple[str, str]], tuple[LogConfig, int]] = {}
+        self._settings.use(config)
         for topic in self._metadata.state.topics.values():
-            if topic.name in self.partitions:
-                key = frozenset(topic.configs.items())
-                if key not in alike:  # of ten thousand topics most have the same configs
-                    alike[key] = self._settings.of(topic)
-                self._apply(topic.name, *alike[key])
+            self._configure(topic)
 
     def _configure(self, topic: Topic) -> None:
         """Apply a topic's configs to its logs."""

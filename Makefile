@@ -71,7 +71,7 @@ $(STAMP): setup.cfg pyproject.toml
 run: install
 	@exec $(BIN)/kafkatx up --config $(CONFIG) $(if $(PORT),--port $(PORT)) $(if $(DATA),--data $(DATA)) $(OPTIONS)
 
-# From the jars inside pyspark; needs Java. make run OPTIONS="--set zookeeper.connect=127.0.0.1:2181" uses it.
+# From the jars inside pyspark; needs Java. make run OPTIONS="--zookeeper 127.0.0.1:2181/kafka" uses it.
 zookeeper: install
 	@exec $(BIN)/python -m kafkatx.testing.zookeeper $(if $(PORT),--port $(PORT)) $(if $(DATA),--data $(DATA))
 

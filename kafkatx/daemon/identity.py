@@ -6,6 +6,7 @@ broker writes there when it opens them. Reads those files, and blocks for ZooKee
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 
@@ -36,11 +37,13 @@ def generate(config: BrokerConfig) -> int:
 def identified(config: BrokerConfig, generate: Callable[[BrokerConfig], int] = generate) -> BrokerConfig:
     """Return the settings with ``broker.id``; those of a broker that is not on ZooKeeper as they are.
 
-    :raises SettingError: the id is reserved for generated ones, log dirs are of several brokers, or there is
-        no id.
+    :raises SettingError: kazoo is not installed; the id is reserved for generated ones, log dirs are of
+        several brokers, or there is no id.
     """
     if config[b.KAFKATX_METADATA_STORE] != ZOOKEEPER:
         return config
+    if importlib.util.find_spec("kazoo") is None:
+        raise SettingError("zookeeper.connect: it needs kazoo; pip install 'kafkatx[zookeeper]'")
     generates, largest = config[z.BROKER_ID_GENERATION_ENABLE], config[z.RESERVED_BROKER_MAX_ID]
     name = config.used_name(b.BROKER_ID)
     if name is not None:

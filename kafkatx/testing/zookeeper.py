@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None, out: IO[str] = sys.stdout, err:
         version = server.ask("srvr").partition(": ")[2].partition("-")[0]
         out.write(
             f"ZooKeeper {version} listens on 127.0.0.1:{options.port}; data and log are in {server.folder}\n"
-            f"try: kafkatx up --set zookeeper.connect=127.0.0.1:{options.port}/kafka\n"
+            f"try: kafkatx up --zookeeper 127.0.0.1:{options.port}/kafka\n"
             "Ctrl-C stops it.\n"
         )
         out.flush()

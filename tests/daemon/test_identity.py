@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -80,6 +81,14 @@ class IdentifiedTests(SynchronousTestCase):
         message = self.refused(broker_id_generation_enable="false")
         self.assertEqual(
             message, "broker.id: not set, and broker.id.generation.enable=false; set one of them"
+        )
+
+    def test_no_kazoo(self) -> None:
+        """Without kazoo the setting is refused with what to install."""
+        self.patch(importlib.util, "find_spec", lambda name: None)
+        self.assertEqual(
+            self.refused(broker_id="1"),
+            "zookeeper.connect: it needs kazoo; pip install 'kafkatx[zookeeper]'",
         )
 
     def test_other_stores(self) -> None:

@@ -96,8 +96,9 @@ class PageTests(OperationsCase):
         self.run_text(rest)
 
     def test_files_are_named(self) -> None:
-        """The page names every file in etc, and none that is not there."""
-        named = set(re.findall(r"`etc/([\w.]+)`", PAGE.read_text()))
+        """This page and that of clusters name every file in etc, and none that is not there."""
+        pages = PAGE.read_text() + (ROOT / "docs/cluster.md").read_text()
+        named = set(re.findall(r"`etc/([\w.]+)`", pages))
         self.assertEqual(named | {"server.properties"}, set(os.listdir(ETC)))
 
 

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
@@ -22,10 +22,13 @@ from kafkatx import __version__
 from kafkatx.daemon.hang_up import Reactor
 from kafkatx.daemon.log_file import reopen_log_file
 from kafkatx.daemon.notify import READY, STOPPING, notify
+from kafkatx.daemon.open_files import allow_open_files
 from kafkatx.daemon.process_file import ProcessNote
-from kafkatx.daemon.service import ProcessService, allow_open_files
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.net.reactors import make_monotonic
+
+if TYPE_CHECKING:
+    from kafkatx.daemon.service import ProcessService
 
 _log = Logger()
 
@@ -177,6 +180,7 @@ def has_terminal() -> bool:
 
 def one_broker(source: SettingsSource) -> Callable[[MainReactor, bool], ProcessService]:
     """Return what makes the service of one broker."""
+    from kafkatx.daemon.service import ProcessService  # a supervisor of several needs none
 
     def make(reactor: MainReactor, reloads: bool) -> ProcessService:
         return ProcessService(source, reactor, reloads=reloads)

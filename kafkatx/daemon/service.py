@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 
 from twisted.internet.defer import Deferred
@@ -28,7 +27,6 @@ from kafkatx.extension import check_own_settings, find, own_settings
 from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy
 from kafkatx.net.buffers import keep_freed_memory
 
-FEW_FILES = 4096
 SETTLE_S = 1.0
 """Seconds from the start of a broker until it imports the modules that its first clients did not need."""
 
@@ -145,18 +143,3 @@ def _not_reloaded(failure: Failure) -> None:
         _log.error("SIGHUP: every setting stays as it is: {error}", error=failure.getErrorMessage())
     else:
         _log.failure("SIGHUP: the settings could not be read again", failure)
-
-
-def allow_open_files() -> None:
-    """Raise the limit of open files as far as it goes: a shell's 1024 are few for logs and connections."""
-    with suppress(ImportError, OSError, ValueError):  # no such limits here, or none that may be changed
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        if 0 <= most < FEW_FILES:  # RLIM_INFINITY is -1
-            _log.warn(
-                "this process may open {most} files: half of them are for logs, which are closed and opened"
-                " again where that is too few; raise it (ulimit -n) for many partitions or connections",
-                most=most,
-            )

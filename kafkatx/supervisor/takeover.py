@@ -13,10 +13,8 @@ from typing import Any
 
 from twisted.logger import Logger
 
-from kafkatx.daemon.embedded_data import EmbeddedData
 from kafkatx.interfaces.workers import Worker
 from kafkatx.metadata.embedded.location import FILE_NAME
-from kafkatx.metadata.transfer.importer import import_content
 from kafkatx.metadata.tree.local import LocalSettings, LocalTree
 
 _log = Logger()
@@ -38,6 +36,9 @@ async def take_over(log_dirs: Sequence[str], socket_path: str, reactor: Any, fil
     """
     if not await files(lambda: is_alone(log_dirs)):
         return
+    from kafkatx.daemon.embedded_data import EmbeddedData  # needed once in the life of a directory
+    from kafkatx.metadata.transfer.importer import import_content
+
     data = EmbeddedData(log_dirs)
     await files(data.__enter__)
     try:

@@ -1,10 +1,9 @@
-"""The broker of a process: its parts, what it does after its start, and open files."""
+"""The broker of a process: its parts, and what it does after its start."""
 
 from __future__ import annotations
 
 import gc
 import inspect
-import resource
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail
@@ -20,7 +19,6 @@ from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import KeepAll, TimeAndSizeRetention
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
-from kafkatx.testing import EmbeddedBroker
 from tests.daemon.reactors import FakeReactor
 
 
@@ -78,22 +76,3 @@ class SettleTests(SynchronousTestCase):
             self.clock.advance(daemon.SETTLE_S)
         self.assertIn("restart kafkatx", events[0]["log_format"])
         self.assertEqual(len(self.flushLoggedErrors(ImportError)), 1)
-
-
-class OpenFilesTests(SynchronousTestCase):
-    def test_few_open_files(self) -> None:
-        """A low limit of open files is logged; a high limit, or none, is not."""
-        for hard, warnings in ((daemon.FEW_FILES - 1, 1), (daemon.FEW_FILES, 0), (resource.RLIM_INFINITY, 0)):
-            self.patch(resource, "getrlimit", lambda _, hard=hard: (10, hard))
-            self.patch(resource, "setrlimit", lambda *_: None)
-            with capturedLogs() as events:
-                daemon.allow_open_files()
-            self.assertEqual(len(events), warnings, hard)
-
-    def test_open_files(self) -> None:
-        """A broker may open as many files as the system lets it, whatever the shell began with."""
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
-        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        with EmbeddedBroker(run_in="process") as broker:
-            self.assertEqual(resource.prlimit(broker.pid or 0, resource.RLIMIT_NOFILE), (hard, hard))

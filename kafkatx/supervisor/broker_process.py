@@ -44,9 +44,10 @@ def _read_line() -> bytes:
 def _end_with_parent() -> None:
     """Get SIGTERM when the supervisor dies, also before standard input is watched. Linux only."""
     if sys.platform == "linux":
-        import ctypes
+        # a hardened system may forbid what ctypes does when it is imported
+        with suppress(OSError, AttributeError, ImportError, MemoryError):
+            import ctypes
 
-        with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
 
 

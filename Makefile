@@ -27,7 +27,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper demo test tests lint docs documents clean interop clients faults attack bench bench-quick bench-guard
+.PHONY: help install run zookeeper demo test tests lint docs documents clean interop takeover clients faults attack bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -38,6 +38,7 @@ help:
 	@echo 'make test                 lint, types, import floors, docs, then every test'
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
+	@echo 'make takeover             kafkatx takes over a ZooKeeper cluster of Apache Kafka, and back (needs Java and Maven)'
 	@echo 'make clients              Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
@@ -102,6 +103,9 @@ interop: install .interop/jars
 	  tests.interop.dump_tool tests.interop.kafka_logs tests.interop.nodes
 	@$(BIN)/python -c 'from tests.clients.toolchains import prepare; prepare("spark")'
 	@PYTHONPATH=$(CURDIR) .interop/clients/spark/bin/python -m tests.run tests.interop.spark.same_answers
+
+takeover: install .interop/jars
+	@$(BIN)/python -m tests.run tests.interop.takeover
 
 # Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
 .interop/jars: tests/interop/pom.xml

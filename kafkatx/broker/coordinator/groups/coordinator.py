@@ -306,7 +306,7 @@ class GroupCoordinator:
         """Finish the load of a partition: its groups are coordinated from now on."""
         if shard.groups:
             self._log.info(
-                "{count} groups of {partition} are coordinated here now",
+                "this broker coordinates {partition} now, with {count} groups",
                 count=len(shard.groups),
                 partition=shard.partition.topic_partition,
             )
@@ -324,7 +324,7 @@ class GroupCoordinator:
             self.memory.drop(group_id)
         if shard.groups:
             self._log.info(
-                "{count} groups of {partition} are coordinated here no more",
+                "this broker does not coordinate {partition} any more; it had {count} groups",
                 count=len(shard.groups),
                 partition=shard.partition.topic_partition,
             )

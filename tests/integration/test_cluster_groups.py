@@ -1,0 +1,120 @@
+"""Consumer groups of a cluster: the broker that coordinates them is killed, and frozen."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, ClassVar
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from tests.integration.members import Member, wait_until
+from tests.integration.raw import RawClient
+from tests.integration.test_groups import LONG_SESSION_MS, PARTITIONS, SETTINGS, GroupCase
+
+BROKERS = 3
+BROKER_SESSION_MS = 2000
+FIND_COORDINATOR, OFFSET_FETCH = 10, 9
+
+
+class ClusterGroupCase(GroupCase, SynchronousTestCase):
+    """A cluster, a topic on all of its brokers, a group and its members."""
+
+    client = "confluent-kafka"
+    how: ClassVar[dict[str, Any]] = {}
+
+    def start_broker(self) -> None:
+        """Start the brokers."""
+        settings = {**SETTINGS, "zookeeper.session.timeout.ms": f"{BROKER_SESSION_MS}"}
+        self.cluster = EmbeddedCluster(BROKERS, settings, run_in="process")
+        self.addCleanup(self.cluster.close)
+        self.bootstrap = self.cluster.start().bootstrap
+        self.broker = self.cluster.brokers[1]
+
+    def members_of(self, count: int) -> list[Member]:
+        """Return members that share the partitions, with a long session."""
+        members = [self.join(LONG_SESSION_MS, **self.how) for _ in range(count)]
+        self.settled(*members)
+        return members
+
+    def coordinator(self) -> int:
+        """Return the id of the broker that coordinates the group, as another one says."""
+        with RawClient(self.broker.bootstrap) as client:
+            node: int = client.ask(FIND_COORDINATOR, 3, FindCoordinatorRequest(self.group)).node_id
+        return node
+
+    def committed(self, broker: EmbeddedBroker) -> int:
+        """Return the sum of the offsets that the group has committed; 0 if this broker does not say."""
+        asked = OffsetFetchRequest(self.group, [OffsetFetchRequestTopic(self.topic, list(range(PARTITIONS)))])
+        with RawClient(broker.bootstrap) as client:
+            response = client.ask(OFFSET_FETCH, 7, asked)
+        if response.error_code:
+            return 0
+        return sum(p.committed_offset for topic in response.topics for p in topic.partitions)
+
+    def all_committed(self, coordinator: int) -> None:
+        """Wait until all that was sent has come to members, and is committed."""
+        self.all_come()
+        broker = self.cluster.brokers[coordinator]
+        wait_until(lambda: self.committed(broker) == self.sent, "all offsets are committed")
+
+
+class ConfluentTests(ClusterGroupCase):
+    """librdkafka."""
+
+    def test_coordinator_dies(self) -> None:
+        """Members continue without a rebalance, from their offsets, when their coordinator has died."""
+        members = self.members_of(2)
+        self.send()
+        coordinator = self.coordinator()
+        self.all_committed(coordinator)
+        before = [(member.owned, member.rebalances) for member in members]
+        self.cluster.brokers[coordinator].kill()
+        self.cluster.start_broker(coordinator)
+        self.send()
+        self.all_committed(coordinator)
+        self.assertEqual([(member.owned, member.rebalances) for member in members], before)
+        values = [value for member in members for _, _, value in member.records]
+        self.assertEqual(len(values), len(set(values)))
+
+
+class ConsumerProtocolTests(ConfluentTests):
+    """librdkafka with the consumer protocol (KIP-848)."""
+
+    how: ClassVar[dict[str, Any]] = {"group_protocol": "consumer"}
+
+
+class KafkaPythonTests(ConfluentTests):
+    """kafka-python."""
+
+    client = "kafka-python"
+
+
+class OurTests(ConfluentTests):
+    """This project's own client."""
+
+    client = "kafkatx"
+
+
+class FrozenTests(ClusterGroupCase):
+    def test_coordinator_frozen(self) -> None:
+        """A coordinator that was stopped past its own session forgets the group, and loads it again."""
+        members = self.members_of(2)
+        self.send()
+        coordinator = self.coordinator()
+        self.all_committed(coordinator)
+        self.broker = self.cluster.brokers[coordinator % BROKERS + 1]
+        pid = self.cluster.brokers[coordinator].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            wait_until(lambda: self.coordinator() == -1, "the group has no coordinator")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: self.coordinator() == coordinator, "the coordinator is back")
+        self.send()
+        self.all_committed(coordinator)
+        self.settled(*members)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.handlers.metadata import describe_partitions, missing_code, offline_here
+from kafkatx.broker.handlers.metadata import describe_partitions, is_new, missing_code, offline_here
 from kafkatx.broker.requests.authorized_operations import TOPIC_OPERATIONS
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -71,6 +71,12 @@ def _describe(
         missing = DescribeTopicPartitionsResponseTopic(missing_code(name), name)
         missing.topic_authorized_operations = TOPIC_OPERATIONS
         return missing, 0
+    if is_new(topic):
+        new = DescribeTopicPartitionsResponseTopic(
+            ErrorCode.LEADER_NOT_AVAILABLE, name, topic.topic_id, topic.internal
+        )
+        new.topic_authorized_operations = TOPIC_OPERATIONS
+        return new, 0
     offline = offline_here(broker, name)
     partitions = [
         DescribeTopicPartitionsResponsePartition(

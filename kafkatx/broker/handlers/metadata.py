@@ -4,7 +4,7 @@ Version 0 takes an empty list for all topics, later ones null. Before version 4 
 there is always created, if the broker may (``auto.create.topics.enable``).
 
 Any broker answers for the whole cluster, by the cluster's state as it knows it. A partition whose leader is
-not live, or that has no state yet, is LEADER_NOT_AVAILABLE with leader -1.
+not live is LEADER_NOT_AVAILABLE with leader -1, and so is a new topic whose partitions have no states yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafkatx.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TO
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import check_topic_name
-from kafkatx.types import ClusterState, Topic
+from kafkatx.types import NO_LEADER_EPOCH, ClusterState, Topic
 from kafkatx.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -42,7 +42,8 @@ def answer(
     _warn_of_other_address(broker, context)
     wanted = request.topics
     if wanted is None or (context.version == 0 and not wanted):
-        wanted = [MetadataRequestTopic(name=name) for name in broker.metadata.state.topics]
+        topics = broker.metadata.state.topics.values()
+        wanted = [MetadataRequestTopic(name=topic.name) for topic in topics if not is_new(topic)]
     elif _may_create(broker, request, context) and _missing(broker, wanted):
         creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
         return creating.addCallback(_with_operations, request)
@@ -124,6 +125,10 @@ def _topic(
     if topic is None:
         name = asked.name or ""
         return MetadataResponseTopic(errors.get(name) or missing_code(name), name)
+    if is_new(topic):
+        return MetadataResponseTopic(
+            ErrorCode.LEADER_NOT_AVAILABLE, topic.name, topic.topic_id, topic.internal
+        )
     offline = offline_here(broker, topic.name)
     described = describe_partitions(state, topic, broker.node_id, offline)
     return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, described)
@@ -136,6 +141,14 @@ def missing_code(name: str) -> ErrorCode:
     except RequestError as error:
         return error.code
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def is_new(topic: Topic) -> bool:
+    """Return True if a topic was created and no partition of it has a state yet.
+
+    As in Apache Kafka its partitions are not shown: clients remember for minutes that they have no leaders.
+    """
+    return all(partition.leader_epoch == NO_LEADER_EPOCH for partition in topic.partitions)
 
 
 def offline_here(broker: Broker, topic: str) -> list[bool]:

@@ -10,9 +10,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ILogStore
 from kafkatx.types import NO_LEADER, PartitionState, Topic
-from kafkatx.wire.messages import (
-    alter_client_quotas as quotas,
-)
+from kafkatx.wire.messages import alter_client_quotas as quotas
 from kafkatx.wire.messages import (
     alter_configs,
     alter_partition_reassignments,
@@ -76,9 +74,8 @@ class MetadataTests(ClusterWideTestCase):
     def test_leaders(self) -> None:
         """A topic shows its partitions on all brokers."""
         partitions = self.described().partitions
-        self.assertEqual([(p.error_code, p.leader_id, p.leader_epoch) for p in partitions], [
-            (0, 1, 0), (0, 2, 0), (0, 3, 0)
-        ])  # fmt: skip
+        found = [(p.error_code, p.leader_id, p.leader_epoch) for p in partitions]
+        self.assertEqual(found, [(0, 1, 0), (0, 2, 0), (0, 3, 0)])
 
     def test_broker_gone(self) -> None:
         """A partition of a broker that is gone has no leader; its replica is offline, its epoch is kept."""
@@ -90,12 +87,27 @@ class MetadataTests(ClusterWideTestCase):
         )
         self.assertEqual(codes(self.described().partitions), [0, 0, ErrorCode.LEADER_NOT_AVAILABLE])
 
-    def test_no_state_yet(self) -> None:
-        """A partition without a state is LEADER_NOT_AVAILABLE, with its replicas."""
-        new = self.metadata.make_topic("new", [[2]])
+    def test_new_topic(self) -> None:
+        """A topic without states is not shown, and LEADER_NOT_AVAILABLE if it is asked for."""
+        new = self.metadata.make_topic("new", [[2], [3]])
         waiting = PartitionState(NO_LEADER, -1, (2,), (), -1)
-        self.metadata.put(attrs.evolve(new, partitions=(waiting,)))
-        (partition,) = self.described("new").partitions
+        self.metadata.put(attrs.evolve(new, partitions=(waiting, waiting)))
+        found = self.described("new")
+        self.assertEqual((found.error_code, found.partitions), (ErrorCode.LEADER_NOT_AVAILABLE, []))
+        self.assertEqual([t.name for t in self.ask(3, 12, metadata.MetadataRequest(None)).topics], ["t"])
+        asked = describe_topic_partitions.DescribeTopicPartitionsRequest(
+            [describe_topic_partitions.TopicRequest("new")]
+        )
+        (topic,) = self.ask(75, 0, asked).topics
+        self.assertEqual((topic.error_code, topic.partitions), (ErrorCode.LEADER_NOT_AVAILABLE, []))
+        self.assertEqual(self.ask_creating("new"), {"new": ErrorCode.LEADER_NOT_AVAILABLE})
+
+    def test_new_partition(self) -> None:
+        """A partition without a state is LEADER_NOT_AVAILABLE if others have one; their number is right."""
+        known = self.metadata.state.topics["t"]
+        waiting = PartitionState(NO_LEADER, -1, (2,), (), -1)
+        self.metadata.put(attrs.evolve(known, partitions=(*known.partitions, waiting)))
+        partition = self.described().partitions[3]
         self.assertEqual(
             (partition.error_code, partition.leader_id, partition.leader_epoch, partition.replica_nodes),
             (ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER, -1, [2]),
@@ -143,9 +155,8 @@ class MetadataTests(ClusterWideTestCase):
         """DescribeCluster shows the live brokers and the controller."""
         self.metadata.leave(3)
         response = self.ask(60, 0, describe_cluster.DescribeClusterRequest())
-        self.assertEqual([(n.broker_id, n.host, n.rack) for n in sorted(response.brokers, key=str)], [
-            (1, "b1", "rack 1"), (2, "b2", "rack 2")
-        ])  # fmt: skip
+        found = {(node.broker_id, node.host, node.rack) for node in response.brokers}
+        self.assertEqual(found, {(1, "b1", "rack 1"), (2, "b2", "rack 2")})
         self.assertEqual(response.controller_id, 2)
 
     def test_describe_quorum(self) -> None:

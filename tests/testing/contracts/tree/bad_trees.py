@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from kafkatx.interfaces.nodes import Change, Operation, Outcome, TreeError
 from kafkatx.metadata.tree.client import TreeClient
-from kafkatx.metadata.tree.memory.server import MemoryServer
 from kafkatx.metadata.tree.nodes import Transaction
+from kafkatx.metadata.tree.watches import Watches
 from tests.metadata.tree.memory.test_tree import MemoryTreeContract
 from tests.testing.contracts.failures import failed_in
 
@@ -20,15 +21,12 @@ def half_made(transaction: Transaction, operations: Sequence[Operation]) -> tupl
     return tuple(transaction._make(operation, index) for index, operation in enumerate(operations))
 
 
-def fire_again(
-    server: MemoryServer,
-    watches: dict[str, list[tuple[int, Callable[[Change], None]]]],
-    path: str,
-    change: Change,
-) -> None:
+def fire_again(watches: Watches[Any], changes: Sequence[tuple[str, Change]]) -> None:
     """Call watches and keep them."""
-    for _, watch in watches.get(path, ()):
-        watch(change)
+    for path, change in changes:
+        for kept in (watches._data, watches._children):
+            for _, watch in kept.get(path, ()):
+                watch(change)
 
 
 def keep_watches(client: TreeClient, number: int, change: Change) -> None:

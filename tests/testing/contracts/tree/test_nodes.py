@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kafkatx.interfaces.nodes import Create, Outcome
 from kafkatx.metadata.tree.client import TreeClient
-from kafkatx.metadata.tree.memory.server import MemoryServer
 from kafkatx.metadata.tree.nodes import Transaction
+from kafkatx.metadata.tree.watches import Watches
 from tests.testing.contracts.tree.bad_trees import (
     BadTreeCase,
     fire_again,
@@ -26,7 +26,7 @@ class NodesContractTests(BadTreeCase):
     def test_watches(self) -> None:
         """Watches that fire twice, or outlive a connection, are noticed."""
         self.patch(TreeClient, "_changed", keep_watches)
-        self.noticed(MemoryServer, "_fire", fire_again, "test_watch_fires_once")
+        self.noticed(Watches, "report", fire_again, "test_watch_fires_once")
 
     def test_sequence(self) -> None:
         """Sequential names that are used again are noticed."""

@@ -109,7 +109,7 @@ class Connection:
 
     def _complain(self) -> None:
         self._log.error(
-            "{where}: no connection for {seconds:.0f} s; this broker leads nothing until it is back",
+            "{where}: no connection for {seconds:.0f} s; a broker without one leads no partition",
             where=self._where,
             seconds=self._clock.seconds() - self._since_s,
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import attrs
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -45,6 +45,8 @@ MARGIN_S = 2.0
 """Seconds beyond the session's time-out for which a start waits for that node to vanish."""
 COMPLAINT_S = 10.0
 """Seconds between lines in the log about another broker with this id."""
+STOP_S = 2.0
+"""Seconds for which a stopping broker tries to say so."""
 SETTLED_S = 5.0
 """A registration that is lost within these seconds is not repeated at once."""
 
@@ -139,8 +141,9 @@ class Registration:
         if node is not None and self.epoch is not None and self._tree.state is SessionState.CONNECTED:
             stopping = Incarnation(node.host, stopping=True).encode()
             try:
-                await self._tree.multi([SetData(paths.incarnation(node.id), stopping)])
-            except TreeError as error:
+                told = self._tree.multi([SetData(paths.incarnation(node.id), stopping)])
+                await told.addTimeout(STOP_S, self._clock)
+            except (TreeError, TimeoutError) as error:
                 self._log.info("the cluster was not told that this broker stops: {error}", error=error)
 
     async def _run(self, node: BrokerNode) -> None:

@@ -105,7 +105,7 @@ class ClusterMetadataStore:
         self._topics = TopicCommands(tree, self._view, self._transactions, self._random_id)
         self._configs = ConfigCommands(tree, self._transactions)
         self._log_dirs = LogDirCommands(
-            tree, self._transactions, lambda topic_id: topic_id in self.state.topic_names
+            tree, clock, self._transactions, lambda topic_id: topic_id in self.state.topic_names
         )
         self._connection = Connection(tree, clock, options.where, self._connected, self._disconnected)
         self.lease_remaining_s = self._fence.remaining_s

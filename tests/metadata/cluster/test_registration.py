@@ -6,6 +6,7 @@ import json
 
 from kafkatx.errors import SettingError
 from kafkatx.interfaces.nodes import Create
+from kafkatx.metadata.cluster.registration import STOP_S
 from kafkatx.types import BrokerNode
 from tests.metadata.cluster.cases import RunningCase
 from tests.metadata.cluster.memory import TIMEOUT_S
@@ -53,6 +54,15 @@ class RegistrationTests(RunningCase):
         self.assertEqual((self.children("/brokers/ids"), self.stat("/controller")), ([], None))
         self.started()
         self.assertFalse(json.loads(self.read("/kafkatx/incarnations/1"))["stopping"])
+
+    def test_stopping_without_replies(self) -> None:
+        """A broker whose connection carries nothing stops soon nevertheless."""
+        store = self.started()
+        self.tree(store).link.hold_replies()
+        before = self.clock.seconds()
+        self.result(store.stop())
+        self.assertLess(self.clock.seconds() - before, STOP_S + 0.1)
+        self.tree(store).link.release()
 
     def test_past_life(self) -> None:
         """A broker that was killed takes over its id and the controller's role at once."""

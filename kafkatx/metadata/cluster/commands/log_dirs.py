@@ -1,4 +1,4 @@
-"""The record of the locations of this broker's logs, below ``/kafkatx/log_dirs``. It touches the tree.
+"""The record of the locations of this broker's logs, below ``/kafkatx/log_dirs``. It touches tree and clock.
 
 No other broker writes these nodes but the controller, which marks those of deleted topics.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import Create, Delete, Operation, SetData
@@ -22,6 +24,8 @@ from kafkatx.metadata.layout.incarnations import (
 )
 from kafkatx.types import LogDirRecord, Placement
 
+RECORD_S = 5.0
+"""Seconds after which a record that could not be written fails: it is written with the next one."""
 AT_ONCE = 200
 """Topics whose placements are written in one transaction."""
 
@@ -51,9 +55,16 @@ class LogDirCommands:
     :ivar recorded: the record at the start of this broker.
     """
 
-    def __init__(self, tree: ITree, transactions: Transactions, exists: Callable[[uuid.UUID], bool]) -> None:
+    def __init__(
+        self,
+        tree: ITree,
+        clock: IReactorTime,
+        transactions: Transactions,
+        exists: Callable[[uuid.UUID], bool],
+    ) -> None:
         self.recorded = LogDirRecord()
         self._tree = tree
+        self._clock = clock
         self._transactions = transactions
         self._exists = exists
         self._used: set[str] = set()
@@ -84,11 +95,13 @@ class LogDirCommands:
                 if directory_id is not None:
                     self._used.add(directory_id)
         changed.update(dict.fromkeys(gone))
-        await self._transactions.persist(lambda: self._record_dirs(log_dirs))
+        deadline_s = self._clock.seconds() + RECORD_S
+        await self._transactions.persist(lambda: self._record_dirs(log_dirs), deadline_s)
         every = list(changed.items())
         for first in range(0, len(every), AT_ONCE):
             part = every[first : first + AT_ONCE]
-            await self._transactions.persist(lambda: self._record_topics(part))  # noqa: B023
+            deadline_s = self._clock.seconds() + RECORD_S
+            await self._transactions.persist(lambda: self._record_topics(part), deadline_s)  # noqa: B023
 
     async def _record_dirs(self, log_dirs: Mapping[str, str] | None) -> None:
         path = paths.log_dirs(self._transactions.broker_id)

@@ -54,8 +54,11 @@ class TopicCommands:
         config_path = paths.config(entities.topic(name).path)
         content = config_nodes.encode_configs(configs)
 
-        async def plan() -> Plan:
-            if await self._tree.exists(paths.topic(name)) is not None:
+        async def plan() -> Plan | None:
+            found = await read(self._tree, paths.topic(name))
+            if found is not None:
+                if topics.decode(paths.topic(name), found[0]).topic_id == topic_id:
+                    return None  # the record of our transaction was removed before we found it
                 raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
             left = await self._tree.exists(config_path)  # of a topic that another program has deleted
             config = (

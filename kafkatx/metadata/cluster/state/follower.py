@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import TreeError
+from kafkatx.interfaces.nodes import ConnectionLost, TreeError
 from kafkatx.metadata.cluster.state.change_log import Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.loader import Loader
@@ -166,7 +166,7 @@ class Follower:
             batches.append(await read_batch(self._tree, self.loader, new))
             applied = batches[-1].applied
         if connection != self._connection:
-            return
+            raise ConnectionLost("the connection was lost while everything was read")
         draft = found.draft(self._view.image)
         for batch in batches:
             batch.put(draft)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 
-from kafkatx.metadata.cluster.commands.log_dirs import AT_ONCE
+from kafkatx.errors import RequestError
+from kafkatx.metadata.cluster.commands.log_dirs import AT_ONCE, RECORD_S
 from kafkatx.types import BrokerNode, LogDirRecord, Placement
 from tests.metadata.cluster.cases import RunningCase
 
@@ -71,6 +72,14 @@ class LogDirTests(RunningCase):
         self.assertEqual(len(self.recorded().placed), AT_ONCE + 1)
         node = json.loads(self.read(f"/kafkatx/log_dirs/1/{self.children('/kafkatx/log_dirs/1')[0]}"))
         self.assertEqual(node, {"version": 1, "partitions": {"0": "a"}, "deleted": False})
+
+    def test_without_a_connection(self) -> None:
+        """A record that cannot be written fails soon: the stop of a broker waits for it."""
+        self.stores.trees[self.store].link.cut()
+        before = self.clock.seconds()
+        with self.assertRaises(RequestError):
+            self.place((0, "a"), log_dirs={"a": "/a"})
+        self.assertLess(self.clock.seconds() - before, RECORD_S + 0.1)
 
     def test_without_a_change(self) -> None:
         """A placement that is recorded already is not written again."""

@@ -38,6 +38,24 @@ class TopicCommandTests(RunningCase):
         self.assertEqual(topic.configs, {"a": "b"})
         self.assertEqual(self.read("/config/topics/t"), b'{"version":1,"config":{"a":"b"}}')
 
+    def test_record_removed(self) -> None:
+        """A topic that was created counts as created, also if reply and change record are lost."""
+        other = self.started(2)
+        link = self.tree(other).link
+        link.hold_replies()
+        created = other.create_topic("t", [[1]], {})
+        self.stores.settle()
+        link.release()
+        self.stores.clock.advance(0)
+        link.hold_replies()
+        self.stores.settle()
+        link.cut(apply_requests=True)
+        self.stores.advance(1.0)
+        names = self.children("/kafkatx/changes")
+        self.write(*[Delete(f"/kafkatx/changes/{name}") for name in names[:-1]])
+        link.heal()
+        self.assertEqual(self.result(created).name, "t")
+
     def test_marked_already(self) -> None:
         """Deleting a topic that is marked waits for its end."""
         self.result(self.store.create_topic("t", [[1]], {}))

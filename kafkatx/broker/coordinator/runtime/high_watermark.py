@@ -1,4 +1,4 @@
-"""The wait for the high watermark of a partition. It touches the partition only.
+"""The wait for the high watermark of a partition. It touches the partition and its log only.
 
 A partition wakes those that wait, as it wakes delayed fetches, when it has more to show, or has changed.
 """
@@ -36,8 +36,13 @@ class _Wait:
 def high_watermark_at(partition: Partition, offset: int) -> Deferred[None]:
     """Wait until the high watermark of a partition is *offset* or more; cancelling ends the wait.
 
+    With ``log.expose=flushed`` the log is flushed for that, whatever ``flush.ms`` says.
+
     :return: fails with RequestError KAFKA_STORAGE_ERROR if the partition goes offline.
     """
     if partition.high_watermark >= offset:
         return succeed(None)
-    return _Wait(partition, offset).reached
+    reached = _Wait(partition, offset).reached
+    if partition.exposes_flushed:
+        partition.log.flush().addErrback(lambda failure: failure.trap(OSError))  # then it goes offline
+    return reached

@@ -51,7 +51,7 @@ class FakePartition:
         self.leader_epoch = 0
         self.log = FakeLog()
         self.high_watermark = 0
-        self.offline = False
+        self.offline = self.exposes_flushed = False
         self.delayed_fetches: set[Any] = set()
 
     def write(self, key: bytes, value: bytes | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred, fail
 
 from kafkatx.broker.coordinator.runtime.high_watermark import high_watermark_at
 from kafkatx.errors import RequestError
@@ -29,6 +29,18 @@ class HighWatermarkTests(BrokerTestCase):
         self.partition.wake()
         self.successResultOf(waiting)
         self.assertEqual(self.partition.delayed_fetches, set())
+
+    def test_flushed(self) -> None:
+        """A log that shows only what is flushed is flushed at once."""
+        flushes: list[Deferred[int]] = [Deferred(), fail(OSError(5, "bad disk"))]
+        self.patch(self.partition.log, "flush", lambda: flushes.pop())
+        self.partition.exposes_flushed = True
+        first, second = high_watermark_at(self.partition, 3), high_watermark_at(self.partition, 3)
+        self.assertEqual(flushes, [])
+        self.partition.high_watermark = 3
+        self.partition.wake()
+        self.successResultOf(first)
+        self.successResultOf(second)
 
     def test_offline(self) -> None:
         """The wait fails if the log dir fails."""

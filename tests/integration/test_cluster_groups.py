@@ -8,16 +8,20 @@ from typing import Any, ClassVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.blocking import Admin, Cluster
+from kafkatx.blocking.admin.groups import Groups
 from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from tests.attack.test_groups import receive
+from tests.broker.handlers.test_offset_commit import commit
 from tests.integration.members import Member, wait_until
-from tests.integration.raw import RawClient
+from tests.integration.raw import RawClient, request_frame
 from tests.integration.test_groups import LONG_SESSION_MS, PARTITIONS, SETTINGS, GroupCase
 
 BROKERS = 3
 BROKER_SESSION_MS = 2000
-FIND_COORDINATOR, OFFSET_FETCH = 10, 9
+FIND_COORDINATOR, OFFSET_COMMIT, OFFSET_FETCH = 10, 8, 9
 
 
 class ClusterGroupCase(GroupCase, SynchronousTestCase):
@@ -118,3 +122,34 @@ class FrozenTests(ClusterGroupCase):
         self.send()
         self.all_committed(coordinator)
         self.settled(*members)
+
+
+class AnyBrokerTests(SynchronousTestCase):
+    """Groups that no client is a member of, on three brokers that have just started."""
+
+    def test_any_broker(self) -> None:
+        """Brokers create the topic at once, agree on coordinators, and lists and deletions reach them all."""
+        with EmbeddedCluster(BROKERS, {"offsets.topic.num.partitions": 12}, run_in="process") as cluster:
+            clients = {number: RawClient(broker.bootstrap) for number, broker in cluster.brokers.items()}
+            for client in clients.values():
+                self.addCleanup(client.__exit__)
+                client.send(request_frame(FIND_COORDINATOR, 3, FindCoordinatorRequest("g0")))
+            codes = [receive(client, FIND_COORDINATOR, 3).error_code for client in clients.values()]
+            self.assertEqual(codes, [0] * BROKERS)
+            topic = cluster.topic("t", partitions=2)
+            coordinators = {}
+            for name in (f"g{number}" for number in range(9)):
+                asked = FindCoordinatorRequest(name)
+                (node,) = {client.ask(FIND_COORDINATOR, 3, asked).node_id for client in clients.values()}
+                coordinators[name] = node
+                committed = clients[node].ask(OFFSET_COMMIT, 8, commit(5, 6, group=name, topic=topic))
+                self.assertEqual([p.error_code for p in committed.topics[0].partitions], [0, 0])
+            self.assertEqual(set(coordinators.values()), set(cluster.brokers))
+            with Cluster(cluster.brokers[2].bootstrap) as connection:
+                groups = Groups(connection)
+                self.assertEqual({one.group_id for one in groups.listings()}, set(coordinators))
+                Admin(connection).delete_topic(topic)
+                wait_until(
+                    lambda: not any(groups.offsets(name) for name in coordinators),
+                    "every coordinator has deleted the offsets of the topic",
+                )

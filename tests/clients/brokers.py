@@ -8,13 +8,17 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
+from kafkatx.blocking import Cluster
+from kafkatx.errors import KafkaTXError
+from kafkatx.testing import EmbeddedBroker
+from kafkatx.types import BrokerNode
 from tests.clients.features import PARTITIONS
 from tests.clients.toolchains import BUILT, java
 from tests.ports import free_port
@@ -102,47 +106,83 @@ class OurBroker(EmbeddedBroker):
 
 
 class OurCluster:
-    """Several kafkatx processes; clients are told the address of the first one.
+    """``kafkatx up --brokers N``: clients are told the bootstrap port, which all brokers share.
 
-    They are stopped, killed and started again all together.
+    The brokers are stopped, killed and started again all together.
     """
 
     def __init__(self, brokers: int, settings: Mapping[str, str] = SETTINGS) -> None:
-        self._cluster = EmbeddedCluster(brokers, settings, run_in="process")
-        self._started = False
+        self._folder = tempfile.mkdtemp(prefix="kafkatx-clients-")
+        self._log = os.path.join(self._folder, "kafkatx.log")
+        self._process: subprocess.Popen[bytes] | None = None
+        port = free_port()
+        self._count = brokers
+        self._bootstrap = f"127.0.0.1:{port}"
+        self._command = [sys.executable, "-m", "kafkatx", "up", "--brokers", str(brokers)]
+        self._command += ["--port", str(port), "--data", os.path.join(self._folder, "data")]
+        for name, value in settings.items():
+            self._command += ["--set", f"{name}={value}"]
 
     @property
     def bootstrap(self) -> str:
-        """The address of the first broker."""
-        return self._cluster.brokers[1].bootstrap
+        """The address of all brokers."""
+        return self._bootstrap
 
     def start(self) -> None:
-        """Start all brokers, or start them again."""
-        if not self._started:
-            self._cluster.start()
-            self._started = True
-            return
-        for broker_id in self._cluster.brokers:
-            self._cluster.start_broker(broker_id)
+        """Start all brokers, or start them again, and wait until each of them knows all."""
+        with open(self._log, "ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)
+        end = time.monotonic() + START_S
+        while time.monotonic() < end and self._process.poll() is None:
+            if self._is_ready():
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"the cluster did not start:\n{self.output()}")
+
+    def _is_ready(self) -> bool:
+        try:
+            with Cluster(self._bootstrap) as cluster:
+                nodes = cluster.brokers().values()
+            return len(nodes) == self._count and all(self._knows_all(node) for node in nodes)
+        except KafkaTXError:
+            return False
+
+    def _knows_all(self, node: BrokerNode) -> bool:
+        with Cluster(f"{node.host}:{node.port}") as cluster:
+            return len(cluster.brokers()) == self._count
 
     def stop(self) -> None:
-        """Stop all brokers as SIGTERM does."""
-        for broker in self._cluster.brokers.values():
-            broker.stop()
+        """Stop the supervisor as SIGTERM does; it stops the brokers."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(START_S)
 
     def kill(self) -> None:
-        """Kill all brokers as ``kill -9`` does."""
-        for broker in self._cluster.brokers.values():
-            broker.kill()
+        """Kill the supervisor and all brokers as ``kill -9`` does."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(signal.SIGSTOP)  # else it would start those again that are killed
+        for pid in children(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.wait(START_S)
 
     def close(self) -> None:
         """Kill all brokers and remove their data."""
         self.kill()
-        self._cluster.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def output(self) -> str:
-        """The last of what each has logged."""
-        return "".join(broker.output() for broker in self._cluster.brokers.values())
+        """The last of what they have logged."""
+        with open(self._log, errors="replace") as file:
+            return "".join(file.readlines()[-50:])
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and that run."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
 
 
 class ApacheBroker:

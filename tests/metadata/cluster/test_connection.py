@@ -53,11 +53,25 @@ class ConnectionTests(RunningCase):
         self.link_tree.link.heal()
         self.stores.settle()
         self.assertEqual(self.heard, ["connected", "suspended", "lost", "connected"])
+
+    def test_many_attempts(self) -> None:
+        """A session that cannot be started is tried again after a short pause, and not before."""
+        self.opened()
+        attempts: list[float] = []
+        connect = self.link_tree.connect
+
+        def counted() -> Deferred[int]:
+            attempts.append(self.clock.seconds())
+            self.link_tree.link.cut()
+            return connect()
+
+        self.patch(self.link_tree, "connect", counted)
         self.link_tree.link.expire()
-        self.link_tree.link.cut()
-        self.stores.advance(10 * RETRY_S)
+        self.stores.advance(10.5 * RETRY_S)
+        self.assertEqual(len(attempts), 11)
+        self.patch(self.link_tree, "connect", connect)
         self.link_tree.link.heal()
-        self.stores.advance(2 * RETRY_S)
+        self.stores.advance(RETRY_S)
         self.assertIs(self.link_tree.state, SessionState.CONNECTED)
 
     def test_complaints(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from kafkatx.errors import SettingError
-from kafkatx.interfaces.nodes import Create
+from kafkatx.interfaces.nodes import BadVersion, Create, SetData
 from kafkatx.metadata.cluster.registration import STOP_S
-from kafkatx.types import BrokerNode
+from kafkatx.types import BrokerNode, ClusterDelta
 from tests.metadata.cluster.cases import RunningCase
 from tests.metadata.cluster.memory import TIMEOUT_S
 
@@ -71,7 +71,40 @@ class RegistrationTests(RunningCase):
         before = self.clock.seconds()
         again = self.started()
         self.assertLess(self.clock.seconds() - before, TIMEOUT_S / 2)
-        self.assertEqual((again.state.controller_id, again.state.fenced), (1, False))
+        self.assertEqual((self.read("/controller_epoch"), again.state.fenced), (b"2", False))
+        topic = self.result(again.create_topic("t", [[1]], {}))
+        self.assertLess(self.clock.seconds() - before, TIMEOUT_S / 2)
+        self.assertEqual(topic.partitions[0].leader, 1)
+
+    def test_past_life_leads_nothing(self) -> None:
+        """A broker that takes over from its past life never leads by the states that were given to that."""
+        first = self.started()
+        self.result(first.create_topic("t", [[1]], {}))
+        self.tree(first).link.cut()
+        again = self.stores.make_store()
+        self.result(again.start(BrokerNode(1, "host1", 9092)))
+        self.addCleanup(lambda: self.result(again.stop()))
+        led: list[int] = []
+
+        def look(delta: ClusterDelta) -> None:
+            state = delta.after.topics["t"].partitions[0]
+            if delta.after.leads(1, state):
+                led.append(state.leader_epoch)
+
+        again.subscribe(look)
+        self.result(again.register(["directory-1"]))
+        self.stores.advance(1.0)
+        self.assertEqual(set(led), {1})
+
+    def test_end_of_the_past_controller_is_checked(self) -> None:
+        """The past life's node of the controller is deleted only if no other was elected since."""
+        store = self.started()
+        session_id = self.tree(store).session_id or 0
+        operations = self.done(store._registration._end_past_controller(session_id))
+        self.write(SetData("/controller_epoch", b"2"))
+        with self.assertRaises(BadVersion):
+            self.write(*operations)
+        self.assertEqual(self.done(store._registration._end_past_controller(99)), [])
 
     def test_past_controller_is_another_broker(self) -> None:
         """A broker that was killed leaves the controller alone if that is another broker."""

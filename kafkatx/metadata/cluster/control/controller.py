@@ -66,7 +66,6 @@ class Controller:
         self._stopped = False
         self._pausing: Deferred[None] | None = None
         self._caught_up: ControllerFacts | None = None
-        self._ended: ControllerFacts | None = None
         self._nodes: dict[str, TopicNodes] = {}
         self._failures = 0
         view.observe(self._observe)
@@ -80,7 +79,7 @@ class Controller:
     def _role(self) -> ControllerFacts | None:
         """Return the facts by which this broker is the controller now."""
         facts = self._view.image.controller
-        if self._stopped or not self._view.ready or facts is None or facts == self._ended:
+        if self._stopped or not self._view.ready or facts is None:
             return None
         return facts if facts.elects(self._tree.session_id) else None
 
@@ -188,8 +187,7 @@ class Controller:
         if _ends_role(error):
             self._log.warn("broker {id} is not the controller any more", id=role.broker_id)
             self._names = None
-            self._ended = role
-            self._follower.read_again(paths.CONTROLLER)
+            self._follower.read_again(paths.CONTROLLER)  # the image still says that it is
             return
         pause_s = min(MOST_PAUSE_S, FIRST_PAUSE_S * 2**self._failures)
         if isinstance(error, Refused):

@@ -42,14 +42,12 @@ class TopicCommandTests(RunningCase):
         """A topic that was created counts as created, also if reply and change record are lost."""
         other = self.started(2)
         link = self.tree(other).link
-        link.hold_replies()
+        link.replies.delay_s = 0.1
         created = other.create_topic("t", [[1]], {})
-        self.stores.settle()
-        link.release()
-        self.stores.clock.advance(0)
-        link.hold_replies()
-        self.stores.settle()
-        link.cut(apply_requests=True)
+        while self.stat("/brokers/topics/t") is None:
+            self.stores.advance(0.05)
+        link.cut()
+        link.replies.delay_s = 0.0
         self.stores.advance(1.0)
         names = self.children("/kafkatx/changes")
         self.write(*[Delete(f"/kafkatx/changes/{name}") for name in names[:-1]])

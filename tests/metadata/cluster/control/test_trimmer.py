@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from kafkatx.interfaces.nodes import Create
-from kafkatx.metadata.cluster.control.trimmer import KEPT_RECORDS, MOST_RECORDS
+import attrs
+
+from kafkatx.interfaces.nodes import BadVersion, Create
+from kafkatx.metadata.cluster.control.trimmer import KEPT_RECORDS, MOST_RECORDS, deletion_marks
 from kafkatx.metadata.layout.changes import ChangeRecord
 from kafkatx.types import Placement
 from tests.metadata.cluster.cases import RunningCase
@@ -38,6 +40,16 @@ class TrimTests(RunningCase):
         self.result(self.store.create_topic("t", [[1]], {}))
         self.stores.advance(2.0)
         self.assertLessEqual(len(self.children("/config/changes")), KEPT_RECORDS)
+
+    def test_placements_by_an_old_controller(self) -> None:
+        """A broker that is not the controller any more marks nothing."""
+        topic = self.result(self.store.create_topic("t", [[1]], {}))
+        self.result(self.store.record({"d": "/d"}, [Placement(topic.topic_id, 0, "d")], []))
+        facts = self.store._view.image.controller
+        assert facts is not None
+        with self.assertRaises(BadVersion):
+            old = attrs.evolve(facts, epoch_version=facts.epoch_version + 1)
+            self.done(deletion_marks(self.tool, old, topic))
 
     def test_placements(self) -> None:
         """A deleted topic is marked for each of its brokers that has a record, also for one that is away."""

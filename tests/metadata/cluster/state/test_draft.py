@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.image import ControllerFacts, FoundTopic, Image
+from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
 from kafkatx.metadata.layout import entities
 from kafkatx.metadata.layout.changes import StateChange, TopicChange
 from kafkatx.metadata.layout.partition_states import StateNode
@@ -150,6 +151,13 @@ class DraftTests(SynchronousTestCase):
         self.finish()
         self.assertEqual((self.states(), self.image.state.topics["t"].configs), ([(1, 0, 0, 20)], {"a": "b"}))
         self.assertIs(self.image.whole_state(), self.image.state)
+
+    def test_mark_without_a_topic(self) -> None:
+        """The removal of a mark without a topic does not touch a topic without an id that came later."""
+        self.draft.put_topic(found(20, None, topic_id=None))
+        self.draft.drop_topic("t", NO_TOPIC_ID, 10)
+        self.finish()
+        self.assertIn("t", self.image.unidentified)
 
     def test_configs_of_a_topic(self) -> None:
         """Configs and states of a topic may change in one draft."""

@@ -50,6 +50,14 @@ class LoaderTests(RunningCase):
         found = self.done(self.loader.brokers(["1", "5", "x"], known))
         self.assertEqual(found, known)
 
+    def test_unreadable_quotas(self) -> None:
+        """Quotas that are no numbers are left out, as other nodes that cannot be read."""
+        self.write(Create("/config/users/bob", b'{"version":1,"config":{"producer_byte_rate":"fast"}}'))
+        self.loader.strict = False
+        found = self.done(self.loader.load(lambda path: lambda change: None, {}))
+        draft = found.draft(self.store._view.image)
+        self.assertIsNone(draft.finish()[1])
+
     def test_missing(self) -> None:
         """A topic that does not exist is no topic."""
         self.assertIsNone(self.done(self.loader.topic("u")))

@@ -153,7 +153,7 @@ class PartitionCheck:
     def read_epochs(self) -> LeaderEpochCache | Fault | None:
         """Return the content of ``leader-epoch-checkpoint``, or its fault; None if there is no such file."""
         data = self._files.read(os.path.join(self.directory, LEADER_EPOCHS))
-        if data is None:
+        if not data:  # Apache Kafka makes it empty
             return None
         try:
             return LeaderEpochCache(decode_epochs(data))

@@ -74,9 +74,9 @@ class EpochRecovery:
         return epochs
 
     def _read(self) -> LeaderEpochCache:
-        """Return the epochs of the checkpoint; none if it cannot be read."""
+        """Return the epochs of the checkpoint; none if it cannot be read. Apache Kafka makes it empty."""
         data = self._files.read(self._path)
-        if data is None:
+        if not data:
             return LeaderEpochCache()
         try:
             return LeaderEpochCache(decode_epochs(data))

@@ -199,8 +199,10 @@ class LogDirFiles:
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         data = self._files.read(self._join(name))
+        if data is None or (not data and name == CLEANED_OFFSETS):  # Apache Kafka makes it empty
+            return {}
         try:
-            return decode_offsets(data) if data is not None else {}
+            return decode_offsets(data)
         except CheckpointDamaged as error:
             self.log.warn("{path} is damaged and is ignored: {error}", path=self._join(name), error=error)
             return {}

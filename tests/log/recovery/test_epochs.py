@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.log.checkpoint import LEADER_EPOCHS, decode_epochs, encode_epochs
@@ -62,6 +63,12 @@ class EpochRecoveryTests(SynchronousTestCase):
         """One that is missing, empty, damaged or contradicted is built from all batches."""
         for checkpoint in (None, b"", b"0\n9\n", encode_epochs([]), encode_epochs([(0, 0), (7, 2)])):
             self.assertEqual(self.recovered(checkpoint), ENTRIES, checkpoint)
+
+    def test_empty(self) -> None:
+        """An empty one, as Apache Kafka makes it for a new log, is no reason for a warning."""
+        with capturedLogs() as events:
+            self.recovered(b"")
+        self.assertEqual(events, [])
 
     def test_begins_late(self) -> None:
         """One that lacks the first epochs is rebuilt, but not for records that were deleted."""

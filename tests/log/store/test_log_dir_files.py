@@ -6,12 +6,14 @@ import errno
 import os
 import uuid
 
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.log.checkpoint import (
     CLEAN_SHUTDOWN,
+    CLEANED_OFFSETS,
     LOG_STARTS,
     META_PROPERTIES,
     PARTITION_METADATA,
@@ -147,6 +149,15 @@ class CheckpointTests(LogDirCase):
         with open(os.path.join(self.path, RECOVERY_POINTS), "wb") as file:
             file.write(b"nonsense")
         self.assertEqual(self.restart().find(), [])
+
+    def test_empty(self) -> None:
+        """The cleaner's checkpoint is empty where Apache Kafka has not cleaned; others are damaged then."""
+        for name, warnings in ((CLEANED_OFFSETS, 0), (RECOVERY_POINTS, 1)):
+            with open(os.path.join(self.path, name), "wb"):
+                pass
+            with capturedLogs() as events:
+                self.restart().find()
+            self.assertEqual(len(events), warnings, name)
 
 
 class DirectoryTests(LogDirCase):

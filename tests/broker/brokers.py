@@ -150,6 +150,10 @@ class ClusterOfBrokersCase(SynchronousTestCase):
         reply = self.brokers[broker_id].answer(key, version, request)
         if isinstance(reply, Deferred):
             reply = self.run_to_end(reply)
+        return self.response(key, version, reply)
+
+    def response(self, key: int, version: int, reply: Any) -> Any:
+        """Decode a reply."""
         data = joined(reply)
         assert data is not None
         body = memoryview(data)[4:]

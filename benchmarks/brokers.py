@@ -35,6 +35,7 @@ from benchmarks.compare.systems.apache import Apache
 from benchmarks.compare.systems.kafkatx import Kafkatx
 from benchmarks.compare.systems.system import START_S, log_path, serves_kafka
 from kafkatx.blocking import Cluster
+from kafkatx.errors import KafkaTXError
 from kafkatx.records.builder import build_values
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -116,9 +117,12 @@ SYSTEMS: Mapping[str, Callable[[str, int, int], Server]] = {
 
 
 def _registered(port: int) -> int:
-    """Return how many brokers a cluster has."""
-    with Cluster(f"127.0.0.1:{port}") as cluster:
-        return len(cluster.brokers())
+    """Return how many brokers a cluster has; 0 if nobody says."""
+    try:
+        with Cluster(f"127.0.0.1:{port}") as cluster:
+            return len(cluster.brokers())
+    except KafkaTXError:
+        return 0
 
 
 def measure(system: str, brokers: int, seconds: int) -> dict[str, Measured]:

@@ -109,17 +109,22 @@ class Server:
         self._process.wait()
 
     def _pids(self) -> list[int]:
-        """The processes of its session: a server may start others."""
-        found = []
+        """The processes that it has started, and those that these have, and all others of its session."""
+        parents: dict[int, int] = {}
+        found: set[int] = set()
         for name in os.listdir("/proc"):
             if name.isdigit():
                 try:
-                    fields = _stat(int(name))
+                    state, parent, _, session, *_ = _stat(int(name))
                 except OSError:
                     continue
-                if int(fields[3]) == self._process.pid and fields[0] != "Z":
-                    found.append(int(name))
-        return found
+                if state != "Z":
+                    parents[int(name)] = int(parent)
+                    if int(session) == self._process.pid:
+                        found.add(int(name))
+        while more := {pid for pid, parent in parents.items() if parent in found} - found:
+            found |= more
+        return sorted(found)
 
     def cpu(self) -> Cpu:
         """CPU seconds so far, of all of its processes and those of them that have ended."""

@@ -48,27 +48,31 @@ class TopicCommands:
         :return: the topic, with leaders if they are elected in time.
         :raises RequestError: TOPIC_ALREADY_EXISTS; or as ``Transactions.make``.
         """
-        node = TopicNode(self._new_uuid(), tuple(map(tuple, assignment)))
-        topic_id = node.topic_id
-        assert topic_id is not None
+        partitions = tuple(map(tuple, assignment))
+        tried: list[
+            uuid.UUID
+        ] = []  # an attempt in doubt may have been made, and deleted since: a new id each
         config_path = paths.config(entities.topic(name).path)
         content = config_nodes.encode_configs(configs)
 
         async def plan() -> Plan | None:
             found = await read(self._tree, paths.topic(name))
             if found is not None:
-                if topics.decode(paths.topic(name), found[0]).topic_id == topic_id:
+                if topics.decode(paths.topic(name), found[0]).topic_id in tried:
                     return None  # the record of our transaction was removed before we found it
                 raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
             left = await self._tree.exists(config_path)  # of a topic that another program has deleted
             config = (
                 Create(config_path, content) if left is None else SetData(config_path, content, left.version)
             )
-            change = TopicChange(topic_id, 0, node.partitions, configs)
-            return Plan([config, Create(paths.topic(name), node.encode())], ChangeRecord("", {name: change}))
+            topic_id = self._new_uuid()
+            tried.append(topic_id)
+            node = TopicNode(topic_id, partitions).encode()
+            change = TopicChange(topic_id, 0, partitions, configs)
+            return Plan([config, Create(paths.topic(name), node)], ChangeRecord("", {name: change}))
 
         await self._transactions.make(plan)
-        return await self._led(name, topic_id)
+        return await self._led(name, tried)
 
     async def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> Topic:
         """Add partitions to a topic.
@@ -99,7 +103,7 @@ class TopicCommands:
             return Plan([SetData(path, grown.encode(), stat.version)], ChangeRecord("", {name: change}))
 
         await self._transactions.make(plan)
-        return await self._led(name, topic_id)
+        return await self._led(name, [topic_id])
 
     async def delete(self, name: str) -> None:
         """Delete a topic; when this returns the state does not show it any more.
@@ -128,8 +132,11 @@ class TopicCommands:
             if not await self._view.until(gone, REQUEST_S):
                 raise timed_out()
 
-    async def _led(self, name: str, topic_id: uuid.UUID | None) -> Topic:
-        """Wait until all partitions of a topic have a state, or for some seconds."""
+    async def _led(self, name: str, topic_ids: Sequence[uuid.UUID | None]) -> Topic:
+        """Wait until all partitions of a topic have a state, or for some seconds.
+
+        :param topic_ids: the ids that it may have; None: any id.
+        """
 
         def led() -> bool:
             topic = self._view.state.topics.get(name)
@@ -139,7 +146,7 @@ class TopicCommands:
 
         await self._view.until(led, LED_S)
         topic = self._view.state.topics.get(name)
-        if topic is None or (topic_id is not None and topic.topic_id != topic_id):
+        if topic is None or not (topic.topic_id in topic_ids or None in topic_ids):
             raise RequestError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name!r} was deleted at the same time."
             )

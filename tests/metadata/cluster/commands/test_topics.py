@@ -54,6 +54,23 @@ class TopicCommandTests(RunningCase):
         link.heal()
         self.assertEqual(self.result(created).name, "t")
 
+    def test_deleted_before_the_reply(self) -> None:
+        """A topic that was created and deleted before its creator knows is created again, with another id."""
+        other = self.started(2)
+        link = self.tree(other).link
+        link.replies.delay_s = 0.1
+        created = other.create_topic("t", [[1]], {})
+        while "t" not in self.store.state.topics:
+            self.stores.advance(0.05)
+        first = self.store.state.topics["t"].topic_id
+        link.cut()
+        link.replies.delay_s = 0.0
+        self.result(self.store.delete_topic("t"))
+        names = self.children("/kafkatx/changes")
+        self.write(*[Delete(f"/kafkatx/changes/{name}") for name in names[:-1]])
+        link.heal()
+        self.assertNotEqual(self.result(created).topic_id, first)
+
     def test_marked_already(self) -> None:
         """Deleting a topic that is marked waits for its end."""
         self.result(self.store.create_topic("t", [[1]], {}))

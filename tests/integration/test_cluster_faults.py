@@ -27,6 +27,7 @@ from kafkatx.testing.errors import BrokerDidNotStart
 from kafkatx.testing.zookeeper import ZooKeeperServer
 from kafkatx.wire.messages import create_topics, produce
 from tests.integration.cut_proxy import CutProxy
+from tests.integration.ensemble import shared_ensemble
 from tests.integration.raw import RawClient
 from tests.ports import free_port
 
@@ -296,6 +297,45 @@ class SessionTests(FaultCase):
         self.assertNotIn(gone, metadata(broker).topics)
         after = other.topic("after")
         until(lambda: after in metadata(broker).topics, "a later topic is known")
+
+    def test_same_id(self) -> None:
+        """A second broker with the id of one that runs is refused, with the address of that one."""
+        self.serve()
+        first = self.broker(1).start()
+        error = str(self.assertRaises(BrokerDidNotStart, self.broker(1).start))
+        self.assertIn("broker.id=1: another broker is registered with it", error)
+        self.assertIn(first.bootstrap, error)
+        first.produce(first.topic("t"), "x")
+
+    def test_past_life(self) -> None:
+        """A killed broker that is started at once does not wait for its own session, and leads again."""
+        self.serve()
+        broker = self.broker(1).start()
+        topic = broker.topic("t")
+        broker.produce(topic, "before")
+        broker.kill()
+        broker.start()
+        self.assertIn("takes over from its past life", broker.output())
+        broker.produce(topic, "after")
+        self.assertEqual([message.value for message in broker.messages(topic, 2)], [b"before", b"after"])
+
+
+class EnsembleTests(SynchronousTestCase):
+    def test_leader_killed(self) -> None:
+        """Produce requests do not notice a failed ZooKeeper server; changes of the cluster wait a little."""
+        ensemble = shared_ensemble()
+        ensemble.restore()
+        hosts = ",".join(f"127.0.0.1:{server.port}" for server in ensemble.servers)
+        broker = EmbeddedBroker(
+            {"broker.id": 1, "zookeeper.connect": f"{hosts}/{uuid.uuid4().hex}"}, run_in="process"
+        )
+        self.addCleanup(broker.close)
+        broker.start()
+        topic = broker.topic("t")
+        ensemble.leader().kill()
+        self.assertEqual([write(broker, topic, 0) for _ in range(200)], [NONE] * 200)
+        broker.topic("new")
+        self.assertEqual([write(broker, topic, 0) for _ in range(200)], [NONE] * 200)
 
 
 class CreationTests(FaultCase):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
@@ -25,6 +26,7 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces.nodes import ConnectionLost, Create, NotAuthenticated
 from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings, ZooKeeperTree
 from kafkatx.net.workers import ThreadWorkers
+from kafkatx.testing import EmbeddedBroker
 from tests.integration.certificates import self_signed
 from tests.integration.zookeeper import ZooKeeperServer, shared_server
 from tests.ports import free_port
@@ -209,6 +211,39 @@ class SaslTests(SecurityCase):
         data, _ = await tree.read("/config/users")
         self.assertEqual(data, b"")
         await tree.close()
+
+
+class BrokerTests(TestCase):
+    timeout = 60
+
+    def test_restricted(self) -> None:
+        """A broker with user name and password serves; other clients may not change the nodes of its cluster."""
+        server = secure_server()
+        settings: dict[str, str | int] = {
+            "broker.id": 1,
+            "zookeeper.connect": f"localhost:{server.port}/restricted",
+            "zookeeper.set.acl": True,
+            "kafkatx.zookeeper.jaas.file": str(server.files / "jaas.conf"),
+        }
+        with EmbeddedBroker(settings, run_in="process") as broker:
+            topic = broker.topic("t")
+            broker.produce(topic, "x")
+            self.assertEqual(len(broker.messages(topic, 1)), 1)
+            client = KazooClient(f"127.0.0.1:{server.port}/restricted")
+            client.start()
+            self.addCleanup(client.close)
+            self.addCleanup(client.stop)
+            self.assertIn(topic, client.get_children("/brokers/topics"))
+            for path in (
+                "/",
+                "/brokers/ids/1",
+                f"/brokers/topics/{topic}",
+                "/controller",
+                "/kafkatx/changes",
+            ):
+                self.assertRaises(NoAuthError, client.set, path, b"")
+            self.assertRaises(NoAuthError, client.create, "/brokers/topics/other", b"")
+            self.assertRaises(NoAuthError, client.get, "/config/users")
 
 
 class BrokerIdTests(TestCase):

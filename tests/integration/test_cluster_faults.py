@@ -21,6 +21,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster
 from kafkatx.clientcore.metadata import ClusterMetadata
+from kafkatx.config.properties import read_properties
 from kafkatx.records.builder import build_values
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.testing.errors import BrokerDidNotStart
@@ -31,6 +32,7 @@ from tests.integration.ensemble import shared_ensemble
 from tests.integration.raw import RawClient
 from tests.ports import free_port
 
+STOCK = Path(__file__).parent.parent / "config/stock/kafka-3.9-zookeeper.properties"
 SESSION_MS = 3000
 WAIT_S = 60.0
 NONE, NOT_LEADER = 0, 6
@@ -181,6 +183,17 @@ class ServerTests(FaultCase):
         self.serve()
         self.writable(broker, topic, 0)
         broker.topic("new")
+
+    def test_stock_settings(self) -> None:
+        """The server.properties of Apache Kafka 3.9 starts a broker on its ZooKeeper, with another address."""
+        self.serve()
+        stock = read_properties(str(STOCK))
+        others = {
+            name: value for name, value in stock.items() if name not in ("zookeeper.connect", "log.dirs")
+        }
+        broker = self.broker(0, **{name.replace(".", "_"): value for name, value in others.items()}).start()
+        broker.produce(broker.topic("t"), "x")
+        self.assertEqual(self.zookeeper().get_children("/brokers/ids"), ["0"])
 
     def test_migration(self) -> None:
         """A cluster that migrates to KRaft is refused."""

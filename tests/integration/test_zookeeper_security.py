@@ -217,7 +217,7 @@ class BrokerTests(TestCase):
     timeout = 60
 
     def test_restricted(self) -> None:
-        """A broker with user name and password serves; other clients may not change the nodes of its cluster."""
+        """A broker with user name and password serves; other clients may not change its nodes."""
         server = secure_server()
         settings: dict[str, str | int] = {
             "broker.id": 1,

@@ -185,13 +185,14 @@ class ServerTests(FaultCase):
         broker.topic("new")
 
     def test_stock_settings(self) -> None:
-        """The server.properties of Apache Kafka 3.9 starts a broker on its ZooKeeper, with another address."""
+        """The server.properties of Apache Kafka 3.9 starts a broker on its ZooKeeper."""
         self.serve()
-        stock = read_properties(str(STOCK))
-        others = {
-            name: value for name, value in stock.items() if name not in ("zookeeper.connect", "log.dirs")
-        }
-        broker = self.broker(0, **{name.replace(".", "_"): value for name, value in others.items()}).start()
+        stock: dict[str, str | int] = {**read_properties(str(STOCK))}
+        del stock["log.dirs"]
+        stock["zookeeper.connect"] = f"127.0.0.1:{self.server.port}{self.chroot}"
+        broker = EmbeddedBroker(stock, run_in="process")
+        self.addCleanup(broker.close)
+        broker.start()
         broker.produce(broker.topic("t"), "x")
         self.assertEqual(self.zookeeper().get_children("/brokers/ids"), ["0"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 FIRST_S = 0.5
 MAX_S = 30.0
-STEADY_S = 60.0
+STEADY_S = 10.0
 """A broker that was ready for so long is started again after the first pause."""
 
 

@@ -6,6 +6,7 @@ A config that is not named returns to its default (KIP-133). IncrementalAlterCon
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from twisted.internet.defer import Deferred
 
@@ -13,6 +14,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import replace
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
+from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -31,12 +33,13 @@ def answer(
 
 async def _alter_all(broker: Broker, request: AlterConfigsRequest) -> AlterConfigsResponse:
     times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
+    changes = SerialChanges()
     results = []
     for asked in {(asked.resource_type, asked.resource_name): asked for asked in request.resources}.values():
         try:
             if times[asked.resource_type, asked.resource_name] > 1:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            await _alter(broker, asked, request.validate_only)
+            await changes.make(partial(_alter, broker, asked, request.validate_only))
         except RequestError as error:
             results.append(_result(asked, error.code, error_message(error)))
         else:

@@ -9,6 +9,7 @@ depends on their number.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from twisted.internet.defer import Deferred
 
@@ -16,6 +17,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.assignments import check_copies, check_count, check_replicas, plan_partitions
 from kafkatx.broker.requests.context import RequestContext, error_message
+from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import Topic
@@ -36,6 +38,7 @@ def answer(
 
 async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     times = Counter(asked.name for asked in request.topics)
+    changes = SerialChanges()
     results = []
     for asked in {asked.name: asked for asked in request.topics}.values():
         try:
@@ -43,7 +46,7 @@ async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreateP
                 raise RequestError(
                     ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
                 )
-            await _grow(broker, asked, request.validate_only)
+            await changes.make(partial(_grow, broker, asked, request.validate_only))
         except RequestError as error:
             results.append(CreatePartitionsTopicResult(asked.name, error.code, error_message(error)))
         else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from twisted.internet.defer import Deferred
 
@@ -20,6 +21,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.replica.assignments import BY_DEFAULT, check_copies, check_count, check_replicas
 from kafkatx.broker.requests.context import RequestContext, error_message
+from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.broker.requests.slices import STEP
 from kafkatx.config import describe_topic, validate_topic_configs
 from kafkatx.errors import ErrorCode, RequestError
@@ -42,6 +44,7 @@ def answer(
 
 async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
+    changes = SerialChanges()
     results = []
     for number, asked in enumerate({topic.name: topic for topic in request.topics}.values()):
         if number % STEP == STEP - 1:
@@ -51,7 +54,7 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTop
                 raise RequestError(
                     ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
                 )
-            results.append(await _create(broker, asked, request.validate_only))
+            results.append(await changes.make(partial(_create, broker, asked, request.validate_only)))
         except RequestError as error:
             results.append(
                 CreatableTopicResult(

@@ -7,12 +7,14 @@ INVALID_TOPIC_EXCEPTION; Kafka leaves that to its command-line tool, so other cl
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
+from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.broker.requests.slices import STEP
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
@@ -46,6 +48,7 @@ def _asked(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
     times = Counter((topic.name, topic.topic_id) for topic in asked)
+    changes = SerialChanges()
     responses = []
     for number, topic in enumerate({(topic.name, topic.topic_id): topic for topic in asked}.values()):
         if number % STEP == STEP - 1:
@@ -55,11 +58,11 @@ async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTo
             code, why = ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}."
             responses.append(DeletableTopicResult(topic.name, topic.topic_id, code, why))
         else:
-            responses.append(await _delete(broker, topic))
+            responses.append(await _delete(broker, topic, changes))
     return DeleteTopicsResponse(responses=responses)
 
 
-async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
+async def _delete(broker: Broker, asked: DeleteTopicState, changes: SerialChanges) -> DeletableTopicResult:
     state = broker.metadata.state
     name = asked.name if asked.name is not None else state.topic_names.get(asked.topic_id)
     if name is None:
@@ -70,7 +73,7 @@ async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResu
         why = f"{name} is the broker's own, and is not deleted"
         return DeletableTopicResult(name, topic_id, ErrorCode.INVALID_TOPIC_EXCEPTION, why)
     try:
-        await broker.topic_commands.delete(name)
+        await changes.make(partial(broker.topic_commands.delete, name))
     except RequestError as error:
         return DeletableTopicResult(name, topic_id, error.code, error_message(error))
     return DeletableTopicResult(name, topic_id)

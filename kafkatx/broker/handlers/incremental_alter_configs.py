@@ -8,6 +8,7 @@ the default of the table.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from twisted.internet.defer import Deferred
 
@@ -15,6 +16,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import alter
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
+from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.config.alter import Alteration, Operation
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.incremental_alter_configs import (
@@ -36,14 +38,14 @@ async def _alter_all(
     broker: Broker, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
+    changes = SerialChanges()
     results = []
     for asked in {(asked.resource_type, asked.resource_name): asked for asked in request.resources}.values():
         try:
             if times[asked.resource_type, asked.resource_name] > 1:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            await alter(
-                broker, asked.resource_type, asked.resource_name, _alterations(asked), request.validate_only
-            )
+            kind, name = asked.resource_type, asked.resource_name
+            await changes.make(partial(alter, broker, kind, name, _alterations(asked), request.validate_only))
         except RequestError as error:
             results.append(_result(asked, error.code, error_message(error)))
         else:

@@ -9,7 +9,11 @@ not live is LEADER_NOT_AVAILABLE with leader -1, and so is a new topic whose par
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as TimedOut
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
@@ -31,6 +35,8 @@ AUTO_CREATE_FLAG_SINCE = 4
 NULL_NAME_SINCE = 12
 MOST_CREATED = 1000
 """The most topics that one request may create; for the others the client must ask again."""
+MOST_CREATING_S = 5.0
+"""Seconds for which a request waits for topics that it creates. Other topics of the request wait, too."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost", "::ffff:127.0.0.1")
 
@@ -77,19 +83,25 @@ def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
 async def _create_and_describe(
     broker: Broker, wanted: list[MetadataRequestTopic], version: int
 ) -> MetadataResponse:
-    errors: dict[str, int] = {}
     missing = _missing(broker, wanted)
-    for name in missing[MOST_CREATED:]:
-        errors[name] = ErrorCode.LEADER_NOT_AVAILABLE
-    for name in missing[:MOST_CREATED]:
+    errors: dict[str, int] = dict.fromkeys(missing, ErrorCode.LEADER_NOT_AVAILABLE)
+    creating = Deferred.fromCoroutine(_create(broker, missing[:MOST_CREATED], errors))
+    creating.addTimeout(MOST_CREATING_S, broker.clock)
+    with suppress(TimedOut):  # creations that have begun go on
+        await creating
+    described = _describe(broker, wanted, errors, version)
+    return await described if isinstance(described, Deferred) else described
+
+
+async def _create(broker: Broker, missing: Sequence[str], errors: dict[str, int]) -> None:
+    """Create topics, one after the other; put the codes of those that cannot be created into *errors*."""
+    for name in missing:
         try:
             await broker.topic_commands.ensure(name)
         except RequestError as error:
-            # another broker may have created it a moment ago: the client will ask again
-            exists = error.code == ErrorCode.TOPIC_ALREADY_EXISTS
-            errors[name] = ErrorCode.LEADER_NOT_AVAILABLE if exists else error.code
-    described = _describe(broker, wanted, errors, version)
-    return await described if isinstance(described, Deferred) else described
+            # another broker may have created it a moment ago, or the store is slow: the client asks again
+            if error.code not in (ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT):
+                errors[name] = error.code
 
 
 def _describe(

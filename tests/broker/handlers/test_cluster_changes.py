@@ -1,0 +1,267 @@
+"""Changes of the whole cluster, asked of a broker that is number 1 of three."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces import ILogStore
+from kafkatx.types import Topic
+from kafkatx.wire.messages import alter_client_quotas as quotas
+from kafkatx.wire.messages import (
+    alter_configs,
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_configs,
+    elect_leaders,
+    incremental_alter_configs,
+    init_producer_id,
+    list_config_resources,
+    list_partition_reassignments,
+)
+from tests.broker.handlers.test_cluster_wide import ClusterWideTestCase
+from tests.broker.running import codes
+
+TOPIC, BROKER, GROUP = 2, 4, 32
+SET = 0
+
+
+class TopicTests(ClusterWideTestCase):
+    def create(self, *asked: create_topics.CreatableTopic) -> list[create_topics.CreatableTopicResult]:
+        """Return the results of CreateTopics."""
+        response = self.ask(19, 7, create_topics.CreateTopicsRequest(list(asked), 1000))
+        return cast("list[create_topics.CreatableTopicResult]", response.topics)
+
+    def replicas(self, name: str) -> list[tuple[int, ...]]:
+        """Return the replicas of each partition of a topic."""
+        topic: Topic = self.metadata.state.topics[name]
+        return [partition.replicas for partition in topic.partitions]
+
+    def test_create(self) -> None:
+        """A topic is spread over all brokers."""
+        (result,) = self.create(create_topics.CreatableTopic("new", 6, 1))
+        self.assertEqual(result.error_code, 0)
+        self.assertEqual(sorted(self.replicas("new")), [(1,), (1,), (2,), (2,), (3,), (3,)])
+
+    def test_create_assigned(self) -> None:
+        """Replicas may be given by hand; each must be a live broker."""
+        for brokers, code in (([3], 0), ([4], ErrorCode.INVALID_REPLICA_ASSIGNMENT)):
+            given = [create_topics.CreatableReplicaAssignment(0, brokers)]
+            (result,) = self.create(create_topics.CreatableTopic(f"on-{brokers[0]}", -1, -1, given))
+            self.assertEqual(result.error_code, code)
+        self.assertEqual(self.replicas("on-3"), [(3,)])
+
+    def test_create_with_copies(self) -> None:
+        """More than one replica is refused, by number and by assignment."""
+        given = [create_topics.CreatableReplicaAssignment(0, [1, 2])]
+        results = self.create(
+            create_topics.CreatableTopic("a", 1, 3), create_topics.CreatableTopic("b", -1, -1, given)
+        )
+        self.assertEqual(codes(results), [ErrorCode.INVALID_REPLICATION_FACTOR] * 2)
+        for result in results:
+            self.assertIn("kafkatx does not copy partitions yet", result.error_message or "")
+        self.assertEqual(self.commands(), [])
+
+    def test_late(self) -> None:
+        """After a creation that is not made in time, others of the request are not tried."""
+        self.metadata.holding = True
+        asked = [create_topics.CreatableTopic(name, 1, 1) for name in ("a", "b")]
+        waiting = self.answer(19, 7, create_topics.CreateTopicsRequest(asked, 1000))
+        (command,) = self.metadata.commands
+        command.done.errback(RequestError(ErrorCode.REQUEST_TIMED_OUT))
+        results = self.response(19, 7, self.successResultOf(waiting)).topics
+        self.assertEqual(codes(results), [ErrorCode.REQUEST_TIMED_OUT] * 2)
+        self.assertEqual(self.commands(), ["create_topic"])
+
+    def test_exists_elsewhere(self) -> None:
+        """A topic that only other brokers have exists."""
+        self.metadata.put(self.metadata.make_topic("theirs", [[2]]))
+        (result,) = self.create(create_topics.CreatableTopic("theirs", 1, 1))
+        self.assertEqual(result.error_code, ErrorCode.TOPIC_ALREADY_EXISTS)
+
+    def test_grow(self) -> None:
+        """Any broker adds partitions, spread over all brokers."""
+        given = [create_topics.CreatableReplicaAssignment(number, [number + 1]) for number in range(3)]
+        self.create(create_topics.CreatableTopic("new", -1, -1, given))
+        asked = create_partitions.CreatePartitionsRequest(
+            [create_partitions.CreatePartitionsTopic("new", 6, None)], 1000
+        )
+        self.assertEqual(codes(self.ask(37, 3, asked).results), [0])
+        self.assertEqual(self.replicas("new"), [(1,), (2,), (3,), (1,), (2,), (3,)])
+
+    def test_delete(self) -> None:
+        """Any broker deletes a topic, by name and by id, also one that it has nothing of."""
+        theirs = self.metadata.make_topic("theirs", [[2]])
+        self.metadata.put(theirs)
+        for asked in (
+            delete_topics.DeleteTopicState("t"),
+            delete_topics.DeleteTopicState(None, theirs.topic_id),
+        ):
+            response = self.ask(20, 6, delete_topics.DeleteTopicsRequest([asked], timeout_ms=1000))
+            self.assertEqual(codes(response.responses), [0])
+        self.assertEqual(dict(self.metadata.state.topics), {})
+
+    def elect(self, kind: int, asked: dict[str, list[int]] | None) -> dict[tuple[str, int], int]:
+        """Return the code of each partition of an election."""
+        topics = None
+        if asked is not None:
+            topics = [elect_leaders.TopicPartitions(name, numbers) for name, numbers in asked.items()]
+        response = self.ask(43, 2, elect_leaders.ElectLeadersRequest(kind, topics, 1000))
+        return {
+            (one.topic, result.partition_id): result.error_code
+            for one in response.replica_election_results
+            for result in one.partition_result
+        }
+
+    def test_elections(self) -> None:
+        """No election is needed where the leader is live, and none is possible where it is not."""
+        self.metadata.leave(3)
+        for kind, code in (
+            (0, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
+            (1, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE),
+        ):
+            needless = ErrorCode.ELECTION_NOT_NEEDED
+            self.assertEqual(
+                self.elect(kind, {"t": [0, 1, 2]}), {("t", 0): needless, ("t", 1): needless, ("t", 2): code}
+            )
+            self.assertEqual(self.elect(kind, None), {("t", 2): code})
+
+    def test_reassignments(self) -> None:
+        """A partition cannot be moved, and the reason is told; one that stays is accepted when away, too."""
+        self.metadata.leave(3)
+        for number, replicas, code in (
+            (1, [2], 0),
+            (2, [3], 0),
+            (1, [1], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (1, None, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+        ):
+            asked = [
+                alter_partition_reassignments.ReassignableTopic(
+                    "t", [alter_partition_reassignments.ReassignablePartition(number, replicas)]
+                )
+            ]
+            request = alter_partition_reassignments.AlterPartitionReassignmentsRequest(1000, asked)
+            (topic,) = self.ask(45, 0, request).responses
+            (result,) = topic.partitions
+            self.assertEqual(result.error_code, code)
+            if replicas == [1]:
+                self.assertIn("kafkatx does not copy partitions yet", result.error_message)
+        listed = self.ask(46, 0, list_partition_reassignments.ListPartitionReassignmentsRequest(1000))
+        self.assertEqual((listed.error_code, listed.topics), (0, []))
+
+
+class ConfigTests(ClusterWideTestCase):
+    def describe(self, kind: int, name: str) -> tuple[int, str | None, dict[str, str | None]]:
+        """Return code, message and values of a resource."""
+        asked = [describe_configs.DescribeConfigsResource(kind, name, None)]
+        (found,) = self.ask(32, 4, describe_configs.DescribeConfigsRequest(asked)).results
+        return found.error_code, found.error_message, {one.name: one.value for one in found.configs}
+
+    def set(self, kind: int, name: str, config: str, value: str) -> tuple[int, str | None]:
+        """Set one config; return code and message."""
+        configs = [incremental_alter_configs.AlterableConfig(config, SET, value)]
+        asked = [incremental_alter_configs.AlterConfigsResource(kind, name, configs)]
+        request = incremental_alter_configs.IncrementalAlterConfigsRequest(asked)
+        (result,) = self.ask(44, 1, request).responses
+        return result.error_code, result.error_message
+
+    def test_topic(self) -> None:
+        """Any broker shows and changes the configs of a topic, also one that it has nothing of."""
+        self.metadata.put(self.metadata.make_topic("theirs", [[2]], {"retention.ms": "7000"}))
+        self.assertEqual(self.describe(TOPIC, "theirs")[2]["retention.ms"], "7000")
+        self.assertEqual(self.set(TOPIC, "theirs", "retention.ms", "8000"), (0, None))
+        self.assertEqual(self.describe(TOPIC, "theirs")[2]["retention.ms"], "8000")
+
+    def test_group(self) -> None:
+        """Any broker shows and changes the configs of a group."""
+        self.assertEqual(self.set(GROUP, "g", "consumer.session.timeout.ms", "50000"), (0, None))
+        self.assertEqual(self.describe(GROUP, "g")[2]["consumer.session.timeout.ms"], "50000")
+
+    def test_broker(self) -> None:
+        """The settings of another broker are refused with the ids, as Apache Kafka does; own ones are not."""
+        why = "Unexpected broker id, expected 1 or empty string, but received 2"
+        self.assertEqual(self.describe(BROKER, "2"), (ErrorCode.INVALID_REQUEST, why, {}))
+        self.assertEqual(self.set(BROKER, "2", "log.retention.ms", "5000"), (ErrorCode.INVALID_REQUEST, why))
+        asked = [alter_configs.AlterConfigsResource(BROKER, "2", [])]
+        (result,) = self.ask(33, 2, alter_configs.AlterConfigsRequest(asked)).responses
+        self.assertEqual((result.error_code, result.error_message), (ErrorCode.INVALID_REQUEST, why))
+        self.assertEqual(self.commands(), [])
+        self.assertEqual(self.set(BROKER, "1", "log.retention.ms", "5000"), (0, None))
+        self.assertEqual(self.describe(BROKER, "1")[2]["log.retention.ms"], "5000")
+
+    def test_all_brokers(self) -> None:
+        """The defaults of all brokers can be changed at any; those of another broker do not count here."""
+        self.metadata.change(broker_configs={"2": {"log.retention.ms": "1"}})
+        self.assertEqual(self.set(BROKER, "", "log.retention.ms", "6000"), (0, None))
+        self.assertEqual(self.describe(BROKER, "")[2]["log.retention.ms"], "6000")
+        self.assertEqual(self.describe(BROKER, "1")[2]["log.retention.ms"], "6000")
+
+    def test_resources(self) -> None:
+        """All brokers have configs."""
+        asked = list_config_resources.ListConfigResourcesRequest([BROKER])
+        found = self.ask(74, 1, asked).config_resources
+        self.assertEqual([one.resource_name for one in found], ["1", "2", "3"])
+
+    def test_quotas(self) -> None:
+        """A quota that is set at another broker applies here, and one that is set here is the cluster's."""
+        entity = (("client-id", "tests"),)
+        self.metadata.change(client_quotas={entity: {"producer_byte_rate": 10.0}})
+        assert self.broker.quotas.producer is not None
+        self.assertEqual(self.broker.quotas.producer.limits[entity], 10.0)
+        asked = quotas.AlterClientQuotasRequest(
+            [
+                quotas.EntryData(
+                    [quotas.EntityData("client-id", "c")], [quotas.OpData("consumer_byte_rate", 5.0, False)]
+                )
+            ]
+        )
+        self.assertEqual(codes(self.ask(49, 1, asked).entries), [0])
+        self.assertIn((("client-id", "c"),), self.metadata.state.client_quotas)
+
+
+class LocalTests(ClusterWideTestCase):
+    """Requests that are about this broker's own logs."""
+
+    def test_log_dirs(self) -> None:
+        """A partition that this broker does not have cannot be moved to another of its log dirs."""
+        log_dir = alter_replica_log_dirs.AlterReplicaLogDir(
+            "/data", [alter_replica_log_dirs.AlterReplicaLogDirTopic("t", [1])]
+        )
+        self.patch(self.broker, "store", cast(ILogStore, _NoMoves()))
+        request = alter_replica_log_dirs.AlterReplicaLogDirsRequest([log_dir])
+        (topic,) = self.ask(34, 2, request).results
+        self.assertEqual([p.error_code for p in topic.partitions], [ErrorCode.REPLICA_NOT_AVAILABLE])
+
+
+class ProducerIdTests(ClusterWideTestCase):
+    def test_block(self) -> None:
+        """Any broker gives producer ids, from a block that the cluster reserves for it."""
+        self.metadata.next_producer_id = 5000
+        for expected in (5000, 5001):
+            response = self.ask(22, 4, init_producer_id.InitProducerIdRequest(None, 1000))
+            self.assertEqual((response.error_code, response.producer_id), (0, expected))
+        self.assertEqual(self.commands(), ["allocate_producer_ids"])
+
+    def test_many_at_once(self) -> None:
+        """Requests that come while a block is reserved share it, and each gets its own id."""
+        self.metadata.holding = True
+        request = init_producer_id.InitProducerIdRequest(None, 1000)
+        waiting: list[Deferred[Any]] = [self.answer(22, 4, request) for _ in range(3)]
+        (command,) = self.metadata.commands
+        command.carry_out()
+        given = [self.response(22, 4, self.successResultOf(one)).producer_id for one in waiting]
+        self.assertEqual(sorted(given), [0, 1, 2])
+        self.assertEqual(self.commands(), ["allocate_producer_ids"])
+
+
+class _NoMoves:
+    """A log store that must not be asked to move anything."""
+
+    def relocate(self, *args: object) -> None:
+        """Fail the test."""
+        raise AssertionError(f"moved {args}")

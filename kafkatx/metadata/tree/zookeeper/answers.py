@@ -39,6 +39,10 @@ _REFUSALS: dict[type[Exception], type[OperationError]] = {
     exceptions.NotEmptyError: NotEmpty,
     exceptions.NoChildrenForEphemeralsError: EphemeralParent,
 }
+_ADVICE: dict[type[Exception], str] = {
+    exceptions.NoAuthError: "this client may not: it does not authenticate as the owner of the node",
+    exceptions.InvalidACLError: "this client does not authenticate, which zookeeper.set.acl needs",
+}
 _IN_DOUBT = (
     exceptions.ConnectionLoss,
     exceptions.ConnectionClosedError,
@@ -62,7 +66,8 @@ def tree_error(
     refusal = _REFUSALS.get(type(error))
     if refusal is not None:
         return refusal(path, operation, index)
-    return Refused(path, operation, index, reason=f"{type(error).__name__} {error}".rstrip())
+    reason = _ADVICE.get(type(error)) or f"{type(error).__name__} {error}".rstrip()
+    return Refused(path, operation, index, reason=reason)
 
 
 def node_stat(stat: ZnodeStat) -> NodeStat:

@@ -48,7 +48,9 @@ class ErrorTests(SynchronousTestCase):
 
     def test_reason(self) -> None:
         """An error that trees do not know is named."""
-        self.assertEqual(str(tree_error(exceptions.NoAuthError(), "/a")), "Refused: /a (NoAuthError)")
+        self.assertEqual(str(tree_error(exceptions.APIError(), "/a")), "Refused: /a (APIError)")
+        for error in (exceptions.NoAuthError(), exceptions.InvalidACLError()):
+            self.assertIn("Refused: /a (this client", str(tree_error(error, "/a")))
 
 
 class OutcomeTests(SynchronousTestCase):

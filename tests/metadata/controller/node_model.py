@@ -9,34 +9,19 @@ from kafkatx.interfaces.nodes import Create, Operation, Outcome
 from kafkatx.metadata.controller.pieces import TopicNodes
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
 from kafkatx.metadata.layout import partition_states, paths, topics
+from kafkatx.metadata.layout.configs import decode_configs
 from kafkatx.metadata.tree.nodes import Node, Transaction
 from kafkatx.types import NO_LEADER, BrokerNode, ClusterState, PartitionState, Topic
 
 
-class NodeModel:
-    """A table of nodes.
+class NodeReader:
+    """The cluster's state in a table of nodes.
 
     :ivar nodes: the nodes by path.
     """
 
-    def __init__(self) -> None:
-        self.nodes = {"/": Node(b"", 0, 0)}
-        self.zxid = 0
-        self.make([Create(path) for path in paths.PERSISTENT if path not in self.nodes])
-        self.make([Create(paths.CONTROLLER_EPOCH, b"1")])
-
-    def make(self, operations: Sequence[Operation]) -> tuple[Outcome, ...]:
-        """Make all of some operations, or none.
-
-        :raises OperationError: one of them cannot be made.
-        """
-        outcomes = Transaction(self.nodes, self.zxid + 1, 1).make(operations)
-        self.zxid += 1
-        return outcomes
-
-    def copy(self) -> NodeModel:
-        """Return another model with the same nodes."""
-        return copy.deepcopy(self)
+    def __init__(self, nodes: dict[str, Node]) -> None:
+        self.nodes = nodes
 
     def children(self, path: str) -> list[str]:
         """Return the names of the children of a node."""
@@ -62,7 +47,14 @@ class NodeModel:
         states = tuple(
             self.partition(name, number, replicas) for number, replicas in enumerate(content.partitions)
         )
-        return Topic(name, content.topic_id or NO_TOPIC_ID, states, version=node.version)
+        config = self.nodes.get(paths.config(f"topics/{name}"))
+        return Topic(
+            name,
+            content.topic_id or NO_TOPIC_ID,
+            states,
+            decode_configs("", config.data) if config else {},
+            version=node.version,
+        )
 
     def partition(self, name: str, number: int, replicas: tuple[int, ...]) -> PartitionState:
         """Return one partition."""
@@ -84,3 +76,26 @@ class NodeModel:
                 partitions={number: paths.state(name, number) in self.nodes for number in numbers},
             )
         return found
+
+
+class NodeModel(NodeReader):
+    """A table of nodes that transactions change."""
+
+    def __init__(self) -> None:
+        super().__init__({"/": Node(b"", 0, 0)})
+        self.zxid = 0
+        self.make([Create(path) for path in paths.PERSISTENT if path not in self.nodes])
+        self.make([Create(paths.CONTROLLER_EPOCH, b"1")])
+
+    def make(self, operations: Sequence[Operation]) -> tuple[Outcome, ...]:
+        """Make all of some operations, or none.
+
+        :raises OperationError: one of them cannot be made.
+        """
+        outcomes = Transaction(self.nodes, self.zxid + 1, 1).make(operations)
+        self.zxid += 1
+        return outcomes
+
+    def copy(self) -> NodeModel:
+        """Return another model with the same nodes."""
+        return copy.deepcopy(self)

@@ -1,0 +1,315 @@
+"""The events of the simulated cluster, by chance: commands of clients, faults, and other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from attrs import evolve
+from twisted.internet.defer import Deferred
+
+from kafkatx.interfaces.nodes import Create, Operation, Outcome, SetData
+from kafkatx.metadata.layout import partition_states, paths, topics
+from kafkatx.metadata.layout.changes import ChangeRecord, StateChange
+from tests.metadata.controller.node_model import NodeReader
+from tests.simulation.process import TIMEOUT_S, Process
+from tests.simulation.transactions import CONFIGS, Violation
+from tests.simulation.world import BROKERS, World, describe
+
+TOPICS = 5
+MOST_PARTITIONS = 12
+"""Partitions that a topic may come to have."""
+DELAYS_S = (0.0, 0.0, 0.001, 0.02, 0.3, 1.5)
+
+
+class Chances:
+    """Makes one thing after the other happen.
+
+    :ivar commands: commands whose outcome is not known yet, by a number.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = world.random
+        self._reader = NodeReader(world.server.nodes)
+        self._numbers = 0
+        self.commands: dict[int, Process] = {}
+        self._events: list[Callable[[], None]] = [
+            event
+            for event, weight in (
+                (self._create, 8),
+                (self._add_partitions, 3),
+                (self._configure, 3),
+                (self._delete, 4),
+                (self._crash, 3),
+                (self._restart, 6),
+                (self._freeze, 2),
+                (self._thaw, 4),
+                (self._cut, 4),
+                (self._heal, 8),
+                (self._hold, 2),
+                (self._doubt, 4),
+                (self._delay, 6),
+                (self._expand, 8),
+                (self._depose, 1),
+                (self._mark, 1),
+                (self._old_tool, 1),
+            )
+            for _ in range(weight)
+        ]
+
+    def step(self) -> None:
+        """Make one event, and advance the time by chance."""
+        random = self._random
+        random.choice(self._events)()
+        self._world.advance(
+            random.choice((0.0, 0.0, 0.01, 0.1, 0.5, 1.0, 3.0, TIMEOUT_S * 1.5)) * random.random()
+        )
+
+    def calm(self) -> None:
+        """End all faults, and start all brokers that are dead."""
+        world = self._world
+        world.tell("all faults end")
+        world.calm = True
+        for broker_id, process in list(world.processes.items()):
+            if not process.alive or process.refused:
+                self._kill(process, apply_requests=False)
+                process = world.start(broker_id)
+            if process.frozen:
+                process.thaw(timers_first=False)
+            link = process.tree.link
+            link.requests.delay_s = link.replies.delay_s = 0.0
+            link.release()
+            link.heal()
+
+    # --- clients
+
+    def _process(self) -> Process | None:
+        """Return a process that takes commands."""
+        able = [process for process in self._world.running() if process.registered]
+        return self._random.choice(able) if able else None
+
+    def _command(self, process: Process, text: str, command: Deferred[Any]) -> None:
+        self._numbers += 1
+        number = self._numbers
+        self.commands[number] = process
+        world = self._world
+        world.tell(f"{process.name} is told to {text} (command {number})")
+
+        def done(outcome: str) -> None:
+            if world.over:
+                return  # a coroutine of the world that ends with it
+            world.tell(f"command {number}: {outcome}")
+            if self.commands.pop(number, None) is None:
+                world.violated(Violation(f"command {number} has a second outcome, or its process is dead"))
+
+        command.addCallbacks(lambda _: done("done"), lambda failure: done(failure.getErrorMessage()))
+
+    def _name(self) -> str:
+        return f"t{self._random.randrange(TOPICS)}"
+
+    def _assignment(self, replication_factor: int) -> list[list[int]]:
+        random = self._random
+        brokers = range(1, BROKERS + 1)
+        return [random.sample(brokers, replication_factor) for _ in range(random.randint(1, 4))]
+
+    def _create(self) -> None:
+        process = self._process()
+        if process is not None:
+            name, assignment = self._name(), self._assignment(self._random.choice((1, 2, 3)))
+            configs = {"retention.ms": str(self._random.randrange(100))}
+            self._command(
+                process, f"create {name}: {assignment}", process.store.create_topic(name, assignment, configs)
+            )
+
+    def _add_partitions(self) -> None:
+        process = self._process()
+        name = self._name()
+        known = process.store.state.topics.get(name) if process is not None else None
+        if process is not None and known is not None and len(known.partitions) < MOST_PARTITIONS:
+            count = len(known.partitions)
+            assignment = self._assignment(len(known.partitions[0].replicas))
+            self._command(
+                process,
+                f"add to {name}, {count}: {assignment}",
+                process.store.add_partitions(name, count, assignment),
+            )
+
+    def _configure(self) -> None:
+        process = self._process()
+        if process is not None:
+            name, value = self._name(), str(self._random.randrange(100))
+            self._command(
+                process,
+                f"configure {name}: {value}",
+                process.store.alter_topic_configs(name, lambda configs: {**configs, "retention.ms": value}),
+            )
+
+    def _delete(self) -> None:
+        process = self._process()
+        if process is not None:
+            name = self._name()
+            self._command(process, f"delete {name}", process.store.delete_topic(name))
+
+    # --- faults
+
+    def _kill(self, process: Process, apply_requests: bool) -> None:
+        process.kill(apply_requests)
+        self.commands = {number: each for number, each in self.commands.items() if each is not process}
+
+    def _any(self) -> Process:
+        return self._random.choice(list(self._world.processes.values()))
+
+    def _victim(self) -> Process:
+        """Return a process, often the controller's."""
+        node = self._world.server.nodes.get(paths.CONTROLLER)
+        if node is not None and self._random.random() < 0.5:
+            for process in self._world.processes.values():
+                if process.tree.session_id == node.owner:
+                    return process
+        return self._any()
+
+    def _crash(self) -> None:
+        process = self._victim()
+        if process.alive:
+            self._world.tell(f"{process.name} crashes")
+            self._kill(process, self._random.random() < 0.5)
+
+    def _restart(self) -> None:
+        for broker_id, process in self._world.processes.items():
+            if not process.alive or process.refused:
+                self._kill(process, apply_requests=False)
+                self._world.start(broker_id)
+                return
+
+    def _freeze(self) -> None:
+        process = self._victim()
+        if process.runs:
+            self._world.tell(f"{process.name} is frozen")
+            process.freeze()
+
+    def _thaw(self) -> None:
+        for process in self._world.processes.values():
+            if process.alive and process.frozen:
+                timers_first = self._random.random() < 0.5
+                self._world.tell(f"{process.name} goes on{', with its timers' if timers_first else ''}")
+                process.thaw(timers_first)
+                return
+
+    def _cut(self) -> None:
+        process = self._victim()
+        if process.runs and process.tree.link.up:
+            apply = self._random.random() < 0.5
+            self._world.tell(
+                f"{process.name} is cut off; requests under way are {'made' if apply else 'lost'}"
+            )
+            process.tree.link.cut(apply)
+
+    def _heal(self) -> None:
+        for process in self._world.running():
+            link = process.tree.link
+            if not link.up or link.requests.held or link.replies.held:
+                self._world.tell(f"{process.name} is connected again")
+                link.release()
+                link.heal()
+                return
+
+    def _hold(self) -> None:
+        process = self._victim()
+        if process.runs:
+            link = process.tree.link
+            requests = self._random.random() < 0.5
+            self._world.tell(f"{'requests of' if requests else 'replies to'} {process.name} are held")
+            (link.hold_requests if requests else link.hold_replies)()
+
+    def _doubt(self) -> None:
+        """Make the next transaction of a process, cut it off before the reply, and connect it soon."""
+        process = self._any()
+        if not process.runs or not process.tree.link.up or "multi" in vars(process.tree):
+            return
+        world, link = self._world, process.tree.link
+        world.tell(f"{process.name} is cut off at its next transaction")
+        multi = process.tree.multi
+
+        def cut(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            made = multi(operations)
+            if describe(operations):  # not only the renewal of a lease
+                del process.tree.multi
+                if process.runs and link.up and not link.requests.held:
+                    world.tell(f"{process.name} is cut off for a moment with a transaction under way")
+                    # later, since a connection is not lost within a call of the tree
+                    world.clock.callLater(0, doubt)
+            return made
+
+        def doubt() -> None:
+            if process.alive:
+                link.cut(apply_requests=True)
+                world.clock.callLater(0.1, heal)
+
+        def heal() -> None:
+            if process.alive:
+                link.heal()
+
+        process.tree.multi = cut  # type: ignore[method-assign]
+
+    def _delay(self) -> None:
+        process = self._any()
+        if process.alive:
+            link = process.tree.link
+            link.requests.delay_s = self._random.choice(DELAYS_S)
+            link.replies.delay_s = self._random.choice(DELAYS_S)
+            self._world.tell(
+                f"{process.name} is slow: {link.requests.delay_s} s there, {link.replies.delay_s} s back"
+            )
+
+    # --- operators and other tools
+
+    def _partition(self) -> tuple[str, int] | None:
+        """Return a partition that has a state."""
+        found = [
+            (name, int(number))
+            for name in (self._reader.children(paths.TOPICS) if paths.TOPICS in self._reader.nodes else ())
+            if paths.partitions(name) in self._reader.nodes
+            for number in self._reader.children(paths.partitions(name))
+        ]
+        return self._random.choice(found) if found else None
+
+    def _expand(self) -> None:
+        """All replicas come into the ISR, as a leader with followers will write it: one that leads now."""
+        partition = self._partition()
+        if partition is None:
+            return
+        nodes = self._world.server.nodes
+        path = paths.state(*partition)
+        state = partition_states.decode(path, nodes[path].data)
+        replicas = topics.decode("", nodes[paths.topic(partition[0])].data).partitions[partition[1]]
+        leader = nodes.get(paths.broker(state.leader))
+        if leader is None or leader.czxid > nodes[path].mzxid or set(state.isr) == set(replicas):
+            return
+        state = evolve(state, isr=replicas)
+        record = ChangeRecord("leader", states=[StateChange(*partition, state, nodes[path].version + 1)])
+        self._world.server.operate(
+            SetData(path, state.encode()), Create(paths.CHANGE_PREFIX, record.encode(), sequential=True)
+        )
+
+    def _depose(self) -> None:
+        self._world.depose(0.0)
+
+    def _mark(self) -> None:
+        """A tool for Apache Kafka marks a topic for deletion, which may not exist."""
+        path = paths.deleted_topic(self._name())
+        nodes = self._world.server.nodes
+        if path not in nodes and paths.DELETE_TOPICS in nodes:
+            self._world.server.operate(Create(path))
+
+    def _old_tool(self) -> None:
+        """A tool for Apache Kafka before 2.8 creates a topic, which has no id."""
+        name = self._name()
+        nodes = self._world.server.nodes
+        if (
+            paths.topic(name) not in nodes
+            and paths.TOPICS in nodes
+            and paths.deleted_topic(name) not in nodes
+        ):
+            node = topics.TopicNode(None, tuple(map(tuple, self._assignment(1))))
+            self._world.server.operate(Create(CONFIGS + name), Create(paths.topic(name), node.encode()))

@@ -1,0 +1,140 @@
+"""Rules of the cluster taken out of the code, one by one; the simulation must notice each.
+
+A mutant replaces a piece of the source of a function, and the function's code by what that compiles to: so
+it does not matter which modules have imported the function. If the source has changed, the mutant says so and
+must be mended.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FunctionType
+from typing import Any
+
+from attrs import frozen
+
+from kafkatx.metadata.cluster.control.controller import Controller
+from kafkatx.metadata.cluster.control.election import Election
+from kafkatx.metadata.cluster.fence import Fence
+from kafkatx.metadata.cluster.state.change_log import new_sequences
+from kafkatx.metadata.cluster.state.follower import Follower
+from kafkatx.metadata.controller import pieces, reconcile
+from kafkatx.types import ClusterState
+
+
+@frozen
+class Edit:
+    """One change of the source.
+
+    :ivar function: the function or method that keeps the rule.
+    :ivar old: a part of its source, which is there once.
+    :ivar new: the text in its place.
+    """
+
+    function: Callable[..., Any]
+    old: str
+    new: str
+
+    @contextmanager
+    def made(self) -> Iterator[None]:
+        """Make the change for a while.
+
+        :raises ValueError: the source of the function is not as it was when this mutant was written.
+        """
+        function = self.function
+        assert isinstance(function, FunctionType)
+        source = textwrap.dedent(inspect.getsource(function))
+        if source.count(self.old) != 1:
+            raise ValueError(f"{function.__qualname__} does not have {self.old!r} once: mend this mutant")
+        changed = f"from __future__ import annotations\n{source.replace(self.old, self.new)}"
+        names: dict[str, Any] = {}
+        exec(compile(changed, "<mutant>", "exec"), dict(function.__globals__), names)
+        original = function.__code__
+        function.__code__ = names[function.__name__].__code__
+        try:
+            yield
+        finally:
+            function.__code__ = original
+
+
+@frozen
+class Mutant:
+    """A rule that is taken out.
+
+    :ivar rule: the rule.
+    """
+
+    rule: str
+    edits: tuple[Edit, ...]
+
+    @contextmanager
+    def alive(self) -> Iterator[None]:
+        """Take the rule out for a while."""
+        with ExitStack() as made:
+            for edit in self.edits:
+                made.enter_context(edit.made())
+            yield
+
+
+MUTANTS = {
+    "controller-epoch": Mutant(
+        "each transaction of the controller checks /controller_epoch",
+        (Edit(pieces._piece, "[Check(paths.CONTROLLER_EPOCH, epoch_version)]", "[]"),),
+    ),
+    "revision-leads": Mutant(
+        "a broker leads only what was given to it since it registered",
+        (Edit(ClusterState.leads, "and partition.revision > node.epoch", ""),),
+    ),
+    "revision-rewritten": Mutant(
+        "the controller rewrites the states of a broker that has registered again",
+        (Edit(reconcile._state_writes, "or partition.revision <= leader.epoch", ""),),
+    ),
+    "reconnected": Mutant(
+        "all is read again after each lost connection",
+        (Edit(Follower._run, "await self._load()", "await self._tree.sync()"),),
+    ),
+    "lease": Mutant(
+        "a broker acts only while it has the lease",
+        (Edit(Fence.remaining_s, "return self._tree.lease_remaining_s()", "return 1000.0"),),
+    ),
+    "lease-without-timer": Mutant(
+        "a broker is fenced when its lease ends",
+        (Edit(Fence._ended, "self.evaluate()", "pass"),),
+    ),
+    "gap": Mutant(
+        "if the last record that was applied is gone, all is read again",
+        (Edit(new_sequences, "applied != NO_CHANGE and applied not in numbers", "False"),),
+    ),
+    "marks-first": Mutant(
+        "a topic that is marked for deletion gets no leaders",
+        (
+            Edit(
+                reconcile.reconcile,
+                "            writes.append(TopicDeletion(topic))\n            continue\n",
+                "            writes.append(TopicDeletion(topic))\n",
+            ),
+        ),
+    ),
+    "election-in-doubt": Mutant(
+        "an election whose reply was lost is read back",
+        (
+            Edit(
+                Election._stand,
+                "await self._tree.multi([Create(paths.CONTROLLER, node.encode(), ephemeral=True), raising])",
+                "made = await self._tree.multi(\n"
+                "        [Create(paths.CONTROLLER, node.encode(), ephemeral=True), raising])\n"
+                "    self._tree.won = getattr(made[1], 'mzxid', None)",
+            ),
+            Edit(
+                Controller._role,
+                "if facts.elects(self._tree.session_id)",
+                "if facts.elects(self._tree.session_id)"
+                " and getattr(self._tree, 'won', -1) in (None, facts.czxid)",
+            ),
+        ),
+    ),
+}
+"""The mutants by name."""

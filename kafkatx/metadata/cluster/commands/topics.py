@@ -49,9 +49,8 @@ class TopicCommands:
         :raises RequestError: TOPIC_ALREADY_EXISTS; or as ``Transactions.make``.
         """
         partitions = tuple(map(tuple, assignment))
-        tried: list[
-            uuid.UUID
-        ] = []  # an attempt in doubt may have been made, and deleted since: a new id each
+        # a new id for each attempt: the topic of one in doubt may have been made, and deleted since
+        tried: list[uuid.UUID] = []
         config_path = paths.config(entities.topic(name).path)
         content = config_nodes.encode_configs(configs)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -138,9 +139,8 @@ class Controller:
             writes = reconcile(state, image.deleting, names, self._new_uuid)
             if not writes:
                 break
-            for write in writes:
-                if isinstance(write, TopicDeletion):
-                    await deletion_marks(self._tree, role, write.topic)
+            deleted = [write.topic for write in writes if isinstance(write, TopicDeletion)]
+            await each(partial(deletion_marks, self._tree, role), deleted)
             sequence = -1
             for piece in pieces(writes, state.topics, role.epoch, role.epoch_version, self._nodes):
                 sequence = await self._make(role, piece)

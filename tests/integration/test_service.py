@@ -21,6 +21,7 @@ from zope.interface.verify import verifyObject
 from kafkatx.broker import BrokerService
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
+from kafkatx.net.shared_port import reserve_port
 from kafkatx.tap import installed_parts
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -133,6 +134,23 @@ class ServiceTests(TestCase):
         self.assertIn(".kafka_cleanshutdown", os.listdir(self.data_dir))
         while not client.lost:
             await deferLater(reactor, 0.002)
+
+    async def test_bootstrap_port(self) -> None:
+        """Two brokers answer at one port; when one of them stops, the other gets all connections."""
+        reserved = reserve_port("127.0.0.1", 0)
+        self.addCleanup(reserved.close)
+        port = str(reserved.getsockname()[1])
+        services = []
+        for folder in ("a", "b"):
+            log_dirs = os.path.join(self.data_dir, folder)
+            services.append(await self.started(kafkatx_bootstrap_port=port, log_dirs=log_dirs))
+        self.assertEqual(len({port, *(service.bootstrap.rpartition(":")[2] for service in services)}), 3)
+        for number, service in enumerate(services):
+            for _ in range(20):
+                self.assertTrue((await self.connect(f"127.0.0.1:{port}")).received)
+            counts = [len(each._factory.connections) for each in services]
+            self.assertTrue(all(counts[number:]), counts)
+            await service.stopService()
 
     async def test_waits_for_the_logs(self) -> None:
         """A client that connects while the logs are being opened is answered when they are."""

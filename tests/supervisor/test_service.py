@@ -173,6 +173,14 @@ class SupervisorServiceTests(TestCase):
         await service.stopService()
         await self.ready(self.service(("kafkatx.start.anew", "true")))
 
+    async def test_damaged_state(self) -> None:
+        """A damaged state prevents the start, and is named."""
+        path = os.path.join(self.folder, "kafkatx-tree.sqlite3")
+        with open(path, "wb") as file:
+            file.write(b"x" * 5000)
+        self.assertIn(f"the cluster's state, {path}, is damaged", await self.refused(self.service()))
+        self.assertEqual(self.processes, [])
+
     async def test_stopped_while_it_starts(self) -> None:
         """A supervisor that is stopped at once starts no broker."""
         service = self.service()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.names import TREE_FILE
+
 if TYPE_CHECKING:
     from kafkatx.config import BrokerConfig
     from kafkatx.config.listeners import Listener
@@ -23,6 +25,7 @@ def overrides(
     data: str | None,
     memory: bool,
     zookeeper: str | None = None,
+    brokers: int | None = None,
 ) -> list[tuple[str, str]]:
     """Return names and values of settings that go before the settings file.
 
@@ -44,6 +47,9 @@ def overrides(
     if zookeeper is not None:
         _refuse_twice("--zookeeper", names, "zookeeper.connect", "zk.connect")
         found.append(("zookeeper.connect", zookeeper))
+    if brokers is not None and "kafkatx.local.socket" not in names:
+        # kafkatx.metadata.store=local asks for it; the supervisor puts its own in place of this
+        found.insert(0, ("kafkatx.local.socket", TREE_FILE))
     if memory:
         _refuse_twice("--memory", names, "kafkatx.storage")
         found.append(("kafkatx.storage", MEMORY))

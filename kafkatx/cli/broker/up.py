@@ -162,7 +162,13 @@ def up(
     """
     began_s = time.monotonic()
     given = overrides(
-        pairs("--set", sets), config=config, port=port, data=data, memory=memory, zookeeper=zookeeper
+        pairs("--set", sets),
+        config=config,
+        port=port,
+        data=data,
+        memory=memory,
+        zookeeper=zookeeper,
+        brokers=brokers,
     )
     from kafkatx.daemon.settings_source import SettingsSource
 

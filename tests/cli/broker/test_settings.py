@@ -39,6 +39,11 @@ class OverridesTests(SynchronousTestCase):
         self.assertEqual(made(memory=True), [("kafkatx.storage", "memory")])
         self.assertEqual(made(zookeeper="zk:1/x"), [("zookeeper.connect", "zk:1/x")])
 
+    def test_several(self) -> None:
+        """A settings file may name the store that --brokers has in any case."""
+        found = made(("kafkatx.metadata.store", "local"), brokers=2)
+        self.assertEqual(BrokerConfig.load(None, found).get("kafkatx.metadata.store"), "local")
+
     def test_port_keeps_host(self) -> None:
         """--port changes only the port of the listener in the settings file."""
         config = self.file(

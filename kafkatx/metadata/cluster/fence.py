@@ -12,7 +12,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import NoNode, SessionState, SetData, TreeError
+from kafkatx.interfaces.nodes import NoNode, OperationError, SessionState, SetData, TreeError
 from kafkatx.metadata.cluster.registration import Registration
 from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.layout import paths
@@ -118,5 +118,7 @@ class Fence:
             self._log.warn("the node of this broker's lease is gone: it registers again")
             self._registration.lost()
             self.evaluate()
+        elif failure.check(OperationError):
+            self._log.error("the lease cannot be renewed: {error}", error=failure.value)
         elif not failure.check(TreeError):
             self._log.failure("the lease cannot be renewed", failure)

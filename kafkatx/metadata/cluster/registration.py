@@ -27,6 +27,7 @@ from kafkatx.interfaces.nodes import (
     NodeStat,
     Operation,
     OperationError,
+    Refused,
     SessionState,
     SetData,
     TreeError,
@@ -153,12 +154,12 @@ class Registration:
             while self._node is not None and self.epoch is None and self._view.ready:
                 try:
                     self._registered = await self._attempt(node)
+                except (IdInUse, Refused) as error:
+                    if not self._wait_longer(node, error):
+                        return
+                    await self._pause()
                 except OperationError as error:
                     self._log.debug("registration is tried again: {error}", error=error)
-                    await self._pause()
-                except IdInUse as error:
-                    if not self._wait_longer(error):
-                        return
                     await self._pause()
         except (TreeError, CancelledError):
             return  # the connection is lost: ensure() is called when it is back; or the store stops
@@ -179,16 +180,19 @@ class Registration:
         elif self._view.ready:
             self.ensure()
 
-    def _wait_longer(self, error: IdInUse) -> bool:
+    def _wait_longer(self, node: BrokerNode, error: IdInUse | Refused) -> bool:
         """Return False if the broker cannot start; a running one tries for ever."""
+        reason = (
+            str(error) if isinstance(error, IdInUse) else f"broker {node.id} cannot be registered: {error}"
+        )
         now_s = self._clock.seconds()
         if self._first is not None and now_s >= self._deadline_s:
             self._node = None
-            self._fail(SettingError(str(error)))
+            self._fail(SettingError(reason))
             return False
         if self._complained_s is None or now_s - self._complained_s >= COMPLAINT_S:
             self._complained_s = now_s
-            self._log.warn("{error}; waiting for it to go", error=error)
+            self._log.warn("{reason}; trying again", reason=reason)
         return True
 
     def _fail(self, error: SettingError) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+
+from twisted.internet.defer import Deferred, fail
 
 from kafkatx.errors import SettingError
-from kafkatx.interfaces.nodes import BadVersion, Create, SetData
+from kafkatx.interfaces.nodes import BadVersion, Create, Operation, Outcome, Refused, SetData
 from kafkatx.metadata.cluster.registration import STOP_S
 from kafkatx.types import BrokerNode, ClusterDelta
 from tests.metadata.cluster.cases import RunningCase
@@ -140,26 +143,53 @@ class RegistrationTests(RunningCase):
         self.assertIn("broker.id=1", str(caught.exception))
         self.assertIn("host1:9092", str(caught.exception))
 
+    def test_refused(self) -> None:
+        """A start whose registration the server refuses fails with the server's reason, in time."""
+        store = self.stores.make_store()
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
+        tree = self.tree(store)
+
+        def refuse(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            return fail(Refused(operations[0].path, operations[0], 0, "NoAuthError"))
+
+        self.patch(tree, "multi", refuse)
+        with self.assertRaises(SettingError) as caught:
+            self.result(store.register(["d"]))
+        self.assertIn("NoAuthError", str(caught.exception))
+
     def test_reply_lost(self) -> None:
         """A registration whose reply is lost counts: it is found when the connection is back."""
-        for applied in (True, False):
-            store = self.stores.make_store()
-            self.result(store.start(NODE))
-            link = self.tree(store).link
-            link.replies.delay_s = 0.5
-            registering = store.register(["d"])
-            while self.stat("/brokers/ids/1") is None:
-                self.stores.advance(0.1)
-                if not applied and store._registration._running:
-                    break
-            link.cut()
-            link.replies.delay_s = 0.0
-            link.heal()
-            self.result(registering)
-            stat = self.stat("/brokers/ids/1")
-            assert stat is not None
-            self.assertEqual((store.state.brokers[1].epoch, store.state.fenced), (stat.czxid, False), applied)
-            self.result(store.stop())
+        store = self.stores.make_store()
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
+        link = self.tree(store).link
+        link.replies.delay_s = 0.5
+        registering = store.register(["d"])
+        while self.stat("/brokers/ids/1") is None:
+            self.stores.advance(0.1)
+        made = self.stat("/brokers/ids/1")
+        link.cut()
+        link.replies.delay_s = 0.0
+        link.heal()
+        self.result(registering)
+        self.assertEqual(self.stat("/brokers/ids/1"), made)
+        assert made is not None
+        self.assertEqual((store.state.brokers[1].epoch, store.state.fenced), (made.czxid, False))
+
+    def test_request_lost(self) -> None:
+        """A registration whose request is lost is made when the connection is back."""
+        store = self.stores.make_store()
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
+        link = self.tree(store).link
+        link.hold_requests()
+        registering = store.register(["d"])
+        self.stores.settle()
+        link.cut()
+        link.heal()
+        self.result(registering)
+        self.assertFalse(store.state.fenced)
 
     def test_again(self) -> None:
         """After each lost session the broker registers again, with the same directory ids."""

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import Create, Operation, OperationError, SetData, TreeError
+from kafkatx.interfaces.nodes import Create, Operation, OperationError, Refused, SetData, TreeError
 from kafkatx.metadata.cluster.state.requests import read
 from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.layout import paths
@@ -79,7 +79,8 @@ class Election:
                 lambda: self._view.image.controller is not None or not self._view.ready, SEEN_S
             )
         except OperationError as error:
-            self._log.debug("not elected: {error}", error=error)
+            log = self._log.error if isinstance(error, Refused) else self._log.debug
+            log("broker {id} is not elected the controller: {error}", id=self.broker_id, error=error)
             self._read_again(paths.CONTROLLER)
             await self._view.until(
                 lambda: self._view.image.controller is not None or not self._view.ready, SEEN_S

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from kafkatx.daemon.process_file import ProcessNote
-from kafkatx.errors import SettingError, StateLost
+from kafkatx.errors import SettingError
 from kafkatx.log.checkpoint import META_PROPERTIES, decode_meta_properties
 from kafkatx.log.files import Files
 from kafkatx.log.store.lock_file import locked
@@ -18,6 +18,12 @@ from kafkatx.names import SUPERVISOR_LOCK, TREE_FILE
 from kafkatx.types import SharedFile
 
 TREE_SOCKET = "kafkatx-tree.sock"
+
+ADVICE = (
+    "no log was changed. Restore the file from a backup; or set kafkatx.start.anew=true, which renames the"
+    " partitions' directories to ...-stray and removes none"
+)
+"""The end of messages about a state that is lost."""
 
 
 class Directory:
@@ -90,17 +96,16 @@ def check_tree(tree_file: str, directories: Sequence[str]) -> None:
     """Check that the cluster's state is there if brokers have data of a cluster.
 
     :param directories: the brokers' log dirs.
-    :raises StateLost: it is missing or empty.
+    :raises SettingError: it is missing or empty.
     """
     if os.path.exists(tree_file) and os.path.getsize(tree_file):
         return
     for path in directories:
         cluster_id = _meta(path).get("cluster.id")
         if cluster_id is not None:
-            raise StateLost(
+            raise SettingError(
                 f"{tree_file}: the cluster's state is missing or empty, but {path} belongs to cluster "
-                f"{cluster_id}: the file was removed, or the directory is another cluster's",
-                [path],
+                f"{cluster_id}; {ADVICE}"
             )
 
 

@@ -26,12 +26,14 @@ from kafkatx.daemon.hang_up import HangUp
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
+from kafkatx.metadata.embedded.location import put_aside
+from kafkatx.metadata.sqlite.database import DatabaseDamaged
 from kafkatx.metadata.tree.local.listener import TreeListener
 from kafkatx.net.shared_port import reserve_port
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.supervisor.brokers import Brokers, Process
 from kafkatx.supervisor.child import Child, spawn
-from kafkatx.supervisor.directory import Directory, check_tree, idle_brokers, past_id
+from kafkatx.supervisor.directory import ADVICE, Directory, check_tree, idle_brokers, past_id
 from kafkatx.supervisor.plan import make_plan, with_addresses
 from kafkatx.supervisor.status import Order, Report
 from kafkatx.supervisor.takeover import is_alone, take_over
@@ -131,19 +133,34 @@ class SupervisorService:
         self.plan = with_addresses(self.plan, port, self._directory.tree_socket)
         if self.plan.local:
             await files(self._check_state)
-            tree = TreeListener(
-                self._directory.tree_file, self._directory.tree_socket, self._reactor, self._threads("tree")
-            )
-            await tree.start()
+            try:
+                tree = await self._start_tree()
+            except DatabaseDamaged as error:
+                if not self._config[b.KAFKATX_START_ANEW]:
+                    raise SettingError(f"{error}; {ADVICE}") from error
+                aside = await files(partial(put_aside, self._directory.tree_file))
+                _log.error("{error}; it is put aside as {aside}", error=error, aside=aside)
+                tree = await self._start_tree()
             self._tree = tree
             tree.server.broken.addErrback(self._state_lost)
             log_dirs = [os.path.abspath(path) for path in self._config[log_table.LOG_DIRS]]
             await take_over(log_dirs, self._directory.tree_socket, self._reactor, files)
 
+    async def _start_tree(self) -> TreeListener:
+        """Open the cluster's state, and listen at its socket.
+
+        :raises SettingError: as :meth:`TreeListener.start`.
+        """
+        tree = TreeListener(
+            self._directory.tree_file, self._directory.tree_socket, self._reactor, self._threads("tree")
+        )
+        await tree.start()
+        return tree
+
     def _check_state(self) -> None:
         """Check that the cluster's state is there, if it was; in a worker.
 
-        :raises StateLost: it is missing.
+        :raises SettingError: it is missing.
         """
         if not self._config[b.KAFKATX_START_ANEW]:
             directories = [each.directory for each in self.plan.brokers]

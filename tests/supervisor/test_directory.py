@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.cli.broker.lock_holder import Holder, find_holder
 from kafkatx.daemon.process_file import ProcessNote, read_note, read_pid
-from kafkatx.errors import SettingError, StateLost
+from kafkatx.errors import SettingError
 from kafkatx.supervisor.directory import Directory, check_tree, idle_brokers, past_id
 
 
@@ -76,7 +76,7 @@ class DirectoryTests(SynchronousTestCase):
             if content is not None:
                 with open(tree, "w") as file:
                     file.write(content)
-            error = self.assertRaises(StateLost, check_tree, tree, directories)
+            error = self.assertRaises(SettingError, check_tree, tree, directories)
             self.assertIn(f"{tree}: the cluster's state is missing or empty", str(error))
         with open(tree, "w") as file:
             file.write("x")

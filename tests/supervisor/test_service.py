@@ -18,7 +18,7 @@ from twisted.trial.unittest import TestCase
 from kafkatx.cli.broker.lock_holder import find_holder
 from kafkatx.daemon.process_file import ProcessNote, read_note
 from kafkatx.daemon.settings_source import SettingsSource
-from kafkatx.errors import SettingError, StateLost
+from kafkatx.errors import SettingError
 from kafkatx.supervisor import service as module
 from kafkatx.supervisor.child import Child
 from kafkatx.supervisor.service import Output, SupervisorService
@@ -163,13 +163,9 @@ class SupervisorServiceTests(TestCase):
         with open(os.path.join(self.folder, "2", "meta.properties"), "w") as file:
             file.write("broker.id=2\ncluster.id=abc\n")
         service = self.service()
-        service.startService()
-        try:
-            await service.started
-        except StateLost as error:
-            self.assertIn("kafkatx-tree.sqlite3: the cluster's state is missing or empty", str(error))
-        else:
-            raise self.failureException("it has started")
+        self.assertIn(
+            "kafkatx-tree.sqlite3: the cluster's state is missing or empty", await self.refused(service)
+        )
         await service.stopService()
         await self.ready(self.service(("kafkatx.start.anew", "true")))
 
@@ -178,8 +174,14 @@ class SupervisorServiceTests(TestCase):
         path = os.path.join(self.folder, "kafkatx-tree.sqlite3")
         with open(path, "wb") as file:
             file.write(b"x" * 5000)
-        self.assertIn(f"the cluster's state, {path}, is damaged", await self.refused(self.service()))
+        service = self.service()
+        why = await self.refused(service)
+        self.assertIn(f"the cluster's state, {path}, is damaged", why)
+        self.assertIn("Restore the file from a backup", why)
         self.assertEqual(self.processes, [])
+        await service.stopService()
+        await self.ready(self.service(("kafkatx.start.anew", "true")))
+        self.assertEqual(len([name for name in os.listdir(self.folder) if name.endswith("-damaged")]), 1)
 
     async def test_stopped_while_it_starts(self) -> None:
         """A supervisor that is stopped at once starts no broker."""

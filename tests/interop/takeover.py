@@ -75,7 +75,7 @@ class TakeoverTests(SynchronousTestCase):
     """Three brokers, topics with one and with three replicas, configs, quotas, a group."""
 
     def setUp(self) -> None:
-        """Start ZooKeeper, fill a cluster of Apache Kafka, and stop it."""
+        """Start ZooKeeper, and fill a cluster of Apache Kafka."""
         server = ZooKeeperServer()
         self.addCleanup(server.stop)
         self.connect = f"127.0.0.1:{server.port}/kafka"
@@ -86,7 +86,6 @@ class TakeoverTests(SynchronousTestCase):
         self.data = fill(self.apache)
         self.before = self.description()
         self.cluster_id = read_all(self.connect)[paths.CLUSTER_ID].data
-        self.apache.stop()
         self.ours = [OurNode(node) for node in self.apache.nodes]
         self.addCleanup(self.end_ours, signal.SIGKILL)
 
@@ -196,6 +195,7 @@ class TakeoverTests(SynchronousTestCase):
     def test_there_and_back(self) -> None:
         """Everything is there under kafkatx; what clients do then is there under Apache Kafka again."""
         producer_ids = self.producer_id_block()
+        self.apache.stop()
         self.start_ours()
         self.assertEqual(self.description(), self.before)
         self.assertEqual(self.records("three", COUNT), self.data.records)
@@ -230,6 +230,39 @@ class TakeoverTests(SynchronousTestCase):
         self.apache.stop()
         self.start_ours()
         self.assertEqual(sum(map(len, self.records("three", 3 * COUNT).values())), 3 * COUNT)
+
+    def test_killed(self) -> None:
+        """Nothing is lost when all brokers of one side are killed at once, and the other side takes over."""
+        self.apache.stop(signal.SIGKILL)
+        self.until(lambda: not self.registered(), "the sessions of Apache Kafka have expired")
+        self.start_ours()
+        self.assertEqual(self.records("three", COUNT), self.data.records)
+        self.assertEqual(self.committed("g"), self.data.committed)
+        produced = self.joined(self.data.records, produce(self.bootstrap, "three", COUNT))
+        committed = {**self.data.committed, **consume(self.bootstrap, "three", "g", COUNT)}
+        self.end_ours(signal.SIGKILL)
+        self.until(lambda: not self.registered(), "our sessions have expired")
+        self.apache.start()
+        self.until(lambda: self.leaderless() == [], "all partitions have a leader")
+        self.assertEqual(self.records("three", 2 * COUNT), produced)
+        self.assertEqual(self.committed("g"), committed)
+        self.until(self.all_in_sync, "all replicas are in sync again")
+
+    def test_still_running(self) -> None:
+        """kafkatx does not start beside a broker of Apache Kafka, and changes nothing."""
+        first, *others = self.apache.nodes
+        first.end()
+        self.until(lambda: first.broker_id not in self.registered(), "the broker has stopped")
+        before = read_all(self.connect)
+        self.ours[0].start()
+        self.assertRaises(AssertionError, self.ours[0].wait_until_ready)
+        self.assertIn("of Apache Kafka is running at 127.0.0.1:", self.ours[0].output())
+        self.assertEqual(read_all(self.connect), before)
+        self.assertEqual(len(others), len(self.registered()))
+
+    def registered(self) -> list[int]:
+        """Return the ids of the registered brokers."""
+        return [number for path in read_all(self.connect) if (number := paths.parse_broker(path)) is not None]
 
     def change(self) -> None:
         """Create and delete topics, change configs."""

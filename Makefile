@@ -123,7 +123,7 @@ clients: install
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
-	  tests.faults.many_brokers tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
+	  tests.faults.many_brokers tests.faults.client_suite tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
 
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants

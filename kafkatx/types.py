@@ -150,15 +150,16 @@ class ClusterDelta:
 
     What is not about topics is compared by identity: ``before.broker_configs is not after.broker_configs``.
 
-    A topic that is in *before* and not in *after*, or has another id there, was deleted by a client: brokers
-    remove its logs. A store that does not find a topic for another reason must not show that.
-
     :ivar topics: names of topics that were created, changed or deleted, or created again.
+    :ivar deleted: ids of topics that clients have deleted: brokers remove their logs. A topic that is missing
+        for another reason is not among them, as when an older copy of the state was put back: brokers cease
+        to serve it, and keep its logs.
     """
 
     before: ClusterState
     after: ClusterState
     topics: frozenset[str] = frozenset()
+    deleted: frozenset[uuid.UUID] = frozenset()
 
 
 class Placement(NamedTuple):

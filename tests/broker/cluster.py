@@ -99,16 +99,20 @@ class FakeMetadataStore:
 
     # --- what the test does
 
-    def show(self, state: ClusterState) -> None:
-        """Replace the state and tell the listeners; the changed topics are those that are not the same."""
+    def show(self, state: ClusterState, *, deleted: bool = True) -> None:
+        """Replace the state and tell the listeners; the changed topics are those that are not the same.
+
+        :param deleted: True if clients have deleted the topics that are gone.
+        """
         before, self.state = self.state, state
         names = before.topics.keys() | state.topics.keys()
         changed = frozenset(n for n in names if before.topics.get(n) is not state.topics.get(n))
         if self.state.topics is not before.topics:
             by_id = {topic.topic_id: name for name, topic in state.topics.items()}
             self.state = attrs.evolve(state, topic_names=MappingProxyType(by_id))
+        gone = before.topic_names.keys() - self.state.topic_names.keys() if deleted else ()
         for listener in tuple(self._listeners):
-            listener(ClusterDelta(before, self.state, changed))
+            listener(ClusterDelta(before, self.state, changed, frozenset(gone)))
 
     def change(self, **changes: Any) -> None:
         """Show the state with other attributes; mappings may be dicts."""

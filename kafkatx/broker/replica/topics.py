@@ -8,7 +8,7 @@ to the partitions; handlers look them up here.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList
@@ -133,18 +133,21 @@ class Topics:
         if self.before_roles is not None and (everything or delta.topics):
             self.before_roles()
         for name in delta.topics:
-            self._look_at(name)
+            self._look_at(name, delta.deleted)
         if everything:
             topics = self._metadata.state.topics  # it may be later than the delta's
             for topic in [topics[name] for name in self._ids if name in topics]:
                 self._apply_roles(topic)
 
-    def _look_at(self, name: str) -> None:
-        """Compare the partitions that are here with a topic's state, and do what is missing."""
+    def _look_at(self, name: str, deleted: Collection[uuid.UUID] = ()) -> None:
+        """Compare the partitions that are here with a topic's state, and do what is missing.
+
+        :param deleted: ids of topics that clients have deleted.
+        """
         topic: Topic | None = self._metadata.state.topics.get(name)
         topic_id = self._ids.get(name)
         if topic_id is not None and (topic is None or topic.topic_id != topic_id):
-            self._remove(name)
+            self._remove(name, topic_id in deleted)
         if topic is not None:
             self._apply_roles(topic)
             self._configure(topic)
@@ -219,8 +222,8 @@ class Topics:
         if partition.leads:
             self._tell(partition)
 
-    def _remove(self, name: str) -> None:
-        """Remove the partitions of a deleted topic, and their logs."""
+    def _remove(self, name: str, is_deleted: bool) -> None:
+        """Remove the partitions of a topic that is gone, and their logs if a client has deleted it."""
         del self._ids[name]
         self._opener.forget(name)
         partitions = [partition for partition in self.partitions.pop(name) if partition is not None]
@@ -233,6 +236,15 @@ class Topics:
             partition.wake()
             if led:
                 self._tell(partition)
+        if not is_deleted:
+            self._log.warn(
+                "topic {name} is gone from the cluster's state, but no client was seen to delete it: its logs"
+                " stay where they are, {count} partitions, {size} bytes; the next start puts them aside",
+                name=name,
+                count=len(partitions),
+                size=size,
+            )
+            return
         self._delete_logs(name, [partition.topic_partition for partition in partitions])
         self._log.info(
             "deleted topic {name} by DeleteTopics: {count} partitions, {segments} segments, {size} bytes",

@@ -219,8 +219,9 @@ class EmbeddedMetadataStore:
 
         def show(_: None) -> None:
             topics, names = self._topics.copy(), self._names.copy()
-            del names[topics.pop(name).topic_id]
-            self._show(self.state, topics, names, name)
+            topic_id = topics.pop(name).topic_id
+            del names[topic_id]
+            self._show(self.state, topics, names, name, deleted=(topic_id,))
 
         return self._run(lambda: self._opened().delete_topic(name), show)
 
@@ -341,16 +342,25 @@ class EmbeddedMetadataStore:
         return topic
 
     def _show(
-        self, state: ClusterState, topics: dict[str, Topic], names: dict[uuid.UUID, str], *changed: str
+        self,
+        state: ClusterState,
+        topics: dict[str, Topic],
+        names: dict[uuid.UUID, str],
+        *changed: str,
+        deleted: Iterable[uuid.UUID] = (),
     ) -> None:
         """Replace the state; the caller does not change the dicts any more."""
         self._topics, self._names = topics, names
         self._replace(
-            attrs.evolve(state, topics=MappingProxyType(topics), topic_names=MappingProxyType(names)), changed
+            attrs.evolve(state, topics=MappingProxyType(topics), topic_names=MappingProxyType(names)),
+            changed,
+            deleted,
         )
 
-    def _replace(self, state: ClusterState, changed: Iterable[str] = ()) -> None:
-        delta = ClusterDelta(self.state, state, frozenset(changed))
+    def _replace(
+        self, state: ClusterState, changed: Iterable[str] = (), deleted: Iterable[uuid.UUID] = ()
+    ) -> None:
+        delta = ClusterDelta(self.state, state, frozenset(changed), frozenset(deleted))
         self.state = state
         for listener in tuple(self._listeners):
             try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from types import MappingProxyType
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
@@ -166,6 +168,17 @@ class FollowTests(ClusterTestCase):
         self.assertEqual((old.error, new.error, new.log.log_end_offset), (6, 0, 0))
         self.metadata.remove("t")
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
+
+    def test_vanished(self) -> None:
+        """The logs of a topic that is gone without a deletion stay, and no request is served from them."""
+        self.show(1)
+        self.fill(b"v")
+        (partition,) = self.broker.topics.of("t")
+        with capturedLogs() as events:
+            self.metadata.show(attrs.evolve(self.metadata.state, topics=MappingProxyType({})), deleted=False)
+        self.assertEqual((partition.error, self.broker.topics.partitions), (6, {}))
+        self.assertEqual(self.broker.store.logs[TopicPartition("t", 0)].log_end_offset, 1)
+        self.assertEqual([event["name"] for event in events if event["log_level"] == LogLevel.warn], ["t"])
 
     def test_more_partitions(self) -> None:
         """Partitions that are added to a topic appear on their brokers."""

@@ -40,6 +40,7 @@ class Draft:
         self._unidentified = image.unidentified
         self._partitions: dict[str, list[PartitionState]] = {}
         self._changed: set[str] = set()
+        self._deleted: set[uuid.UUID] = set()
         self._deleting = image.deleting
         self._controller = image.controller
 
@@ -69,7 +70,7 @@ class Draft:
         )
         if state is image.state:
             return changed, None
-        return changed, ClusterDelta(image.state, state, frozenset(self._changed))
+        return changed, ClusterDelta(image.state, state, frozenset(self._changed), frozenset(self._deleted))
 
     # --- topics
 
@@ -138,10 +139,10 @@ class Draft:
             states[change.partition] = change.node.state(known.replicas, change.partition_epoch, zxid)
 
     def drop_topic(self, name: str, topic_id: uuid.UUID | None = None, zxid: int | None = None) -> None:
-        """Take it that a topic is gone.
+        """Take it that a topic is gone: deleted, if a change record tells so or its mark was seen.
 
         :param topic_id: only the topic with this id; None: whatever its id.
-        :param zxid: transaction that deleted it; None: it is later than all that is known.
+        :param zxid: transaction of the change record; None: its node is gone, later than all that is known.
         """
         old = self._topic(name)
         if old is None or (topic_id is not None and old.topic_id != topic_id):
@@ -158,6 +159,8 @@ class Draft:
         if self._names.get(old.topic_id) == name:
             del self._names[old.topic_id]
         self._changed.add(name)
+        if zxid is not None or name in self._image.deleting or name in self._deleting:
+            self._deleted.add(old.topic_id)
 
     def keep_topics(self, names: Iterable[str]) -> None:
         """Drop all topics but these: the children of ``/brokers/topics``, later than all that is known."""

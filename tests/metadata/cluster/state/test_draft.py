@@ -65,6 +65,23 @@ class DraftTests(SynchronousTestCase):
         self.assertEqual((self.states(), self.image.applied), ([(-1, -1, -1, 0), (1, 0, 0, 11)], 3))
         self.assertEqual(self.image.state.topic_names, {A: "t"})
 
+    def test_deleted_or_missing(self) -> None:
+        """A topic counts as deleted if a record says so or its mark was seen, not if its node is gone."""
+        for mark, zxid, deleted in ((False, None, []), (True, None, [A]), (False, 20, [A])):
+            self.setUp()
+            self.draft.change_topic("t", created(), 10)
+            if mark:
+                self.draft.set_deleting(["t"])
+            self.finish()
+            self.draft.set_deleting([])
+            if zxid is None:
+                self.draft.keep_topics([])
+            else:
+                self.draft.drop_topic("t", A, zxid)
+            delta = self.finish()
+            assert delta is not None
+            self.assertEqual((delta.after.topics, [*delta.deleted]), ({}, deleted))
+
     def test_old_states_are_ignored(self) -> None:
         """A state is taken only if its transaction is later: records may be applied twice."""
         self.draft.put_topic(found(10, (LED, NodeStat(4, 11, 20))))

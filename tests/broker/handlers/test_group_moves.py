@@ -292,6 +292,19 @@ class MovingTests(MoveTestCase):
         self.reload(HERE).work()
         self.assertEqual(list(offsets_of(self.broker, HERE).of(HERE)), ["t"])
 
+    def test_configs(self) -> None:
+        """The configs of a group that any broker has changed apply at its coordinator, also after a move."""
+        name = "consumer.session.timeout.ms"
+        for moved in (False, True):
+            if moved:
+                self.move(HERE, 2)
+                self.metadata.change(group_configs={HERE: {name: "51000"}})
+                self.move(HERE, 1)
+            else:
+                self.metadata.change(group_configs={HERE: {name: "50000"}})
+            settings = self.broker.groups.settings_of(HERE)
+            self.assertEqual(settings.consumer_session_timeout_ms, 51_000 if moved else 50_000)
+
     def test_topic_created_again(self) -> None:
         """A topic that is deleted and created again, as one change, begins without offsets."""
         self.commit(HERE, 6)

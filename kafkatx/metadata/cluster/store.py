@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 from zope.interface import implementer
 
 from kafkatx.errors import SettingError
@@ -42,6 +43,7 @@ from kafkatx.types import (
     Topic,
 )
 
+CONTROLLER_ELIGIBLE = "kafkatx.controller.eligible"
 ATTEMPTS = 5
 """Attempts of a start whose connection is lost."""
 CONNECTED_S = 30.0
@@ -71,6 +73,8 @@ class ClusterMetadataStore:
     :param now_ms: the time of day in ms, for timestamps in nodes.
     :param new_uuid: returns random UUIDs, for the cluster and for topics.
     """
+
+    _log = Logger()
 
     def __init__(
         self,
@@ -168,6 +172,12 @@ class ClusterMetadataStore:
             raise RuntimeError("the metadata store is not started, or stopped")
         await self._registration.register(node, directory_ids)
         await self._view.until(lambda: not self.state.fenced and self.state.controller_id >= 0, SEEN_S)
+        if self.state.controller_id < 0:
+            self._log.warn(
+                "the cluster has no controller: partitions get no leaders until there is one; set {name}=true"
+                " for at least one broker",
+                name=CONTROLLER_ELIGIBLE,
+            )
 
     def stop(self) -> Deferred[None]:
         """Close the session, which deletes this broker's nodes. A second call does nothing."""

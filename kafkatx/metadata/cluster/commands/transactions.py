@@ -14,7 +14,6 @@ from typing import TypeVar
 
 import attrs
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from kafkatx.errors import ErrorCode, RequestError
@@ -114,7 +113,7 @@ class Transactions:
                 failures += 1
                 self._log.debug("planned again: {error}", error=error)
                 if failures > 2:
-                    await deferLater(self._clock, min(MOST_PAUSE_S, PAUSE_S * failures))
+                    await self._view.until(_never, min(MOST_PAUSE_S, PAUSE_S * failures))
             except (ConnectionLost, SessionExpired):
                 pass
             if self._clock.seconds() >= deadline_s:
@@ -171,6 +170,10 @@ class Transactions:
             return sequence, changes.decode(path, data).by
         except (NoNode, UnreadableNode):
             return sequence, ""
+
+
+def _never() -> bool:
+    return False
 
 
 def timed_out() -> RequestError:

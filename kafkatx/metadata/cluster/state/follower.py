@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import ConnectionLost, TreeError
+from kafkatx.interfaces.nodes import ConnectionLost, SessionExpired, TreeError
 from kafkatx.metadata.cluster.state.change_log import Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.loader import Loader
@@ -121,13 +121,19 @@ class Follower:
                     await self._waking
                 for path in changed:
                     await self._read(path)
-        except TreeError:
-            pass  # the connection is lost, or so is the session: begin() is called again
+        except (ConnectionLost, SessionExpired):
+            pass  # begin() is called when there is a connection again
+        except (TreeError, UnreadableNode) as error:
+            self._log.error("the cluster's state cannot be read; trying again: {error}", error=error)
+            self._read_later(connection)
         except Exception:
-            if connection == self._connection:
-                self._log.failure("the cluster's state cannot be followed; it is read again")
-                self._view.set_ready(False)
-                self._retry = self._clock.callLater(RETRY_S, self._again)
+            self._log.failure("the cluster's state cannot be followed; it is read again")
+            self._read_later(connection)
+
+    def _read_later(self, connection: int) -> None:
+        if connection == self._connection:
+            self._view.set_ready(False)
+            self._retry = self._clock.callLater(RETRY_S, self._again)
 
     def _again(self) -> None:
         self._retry = None

@@ -48,6 +48,7 @@ class View:
         self._observers: list[Observer] = []
         self._deltas: deque[ClusterDelta | None] = deque()
         self._telling = False
+        self._stopped = False
         self._waiters: list[_Waiter] = []
 
     @property
@@ -111,8 +112,8 @@ class View:
 
         :return: fires with True, or with False after *timeout_s* and when the store stops.
         """
-        if condition():
-            return succeed(True)
+        if condition() or self._stopped:
+            return succeed(condition())
         result: Deferred[bool] = Deferred()
         waiter = _Waiter(condition, result)
         waiter.timer = self._clock.callLater(max(0.0, timeout_s), self._end, waiter, False)
@@ -120,8 +121,9 @@ class View:
         return result
 
     def stop(self) -> None:
-        """End all waiting."""
+        """End all waiting, also that which begins later."""
         self._read = False
+        self._stopped = True
         while self._waiters:
             self._end(self._waiters[0], False)
 

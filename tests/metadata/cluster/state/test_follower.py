@@ -75,6 +75,16 @@ class FollowerTests(RunningCase):
         self.assertTrue(self.store._view.ready)
         self.assertEqual(self.store.state.topics["t"], before)
 
+    def test_missing_parent(self) -> None:
+        """A cluster whose parent nodes were removed by a person is read again when they are back."""
+        self.write(Delete("/config/changes"))
+        self.stores.advance(2 * FOREIGN_DELAY_S)
+        self.assertFalse(self.store._view.ready)
+        self.stores.advance(3 * RETRY_S)
+        self.write(Create("/config/changes"))
+        self.stores.advance(RETRY_S)
+        self.assertTrue(self.store._view.ready)
+
     def test_failure(self) -> None:
         """After a failure of ours everything is read again, after a pause."""
 

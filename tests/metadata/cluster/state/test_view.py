@@ -65,6 +65,7 @@ class ViewTests(SynchronousTestCase):
         second = self.view.until(lambda: False, 5.0)
         self.view.stop()
         self.assertIs(self.successResultOf(second), False)
+        self.assertIs(self.successResultOf(self.view.until(lambda: False, 5.0)), False)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_observers_hear_of_each_image(self) -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 from typing import Any
 
@@ -172,6 +173,26 @@ class LifeTests(SeveralCase):
 
 
 class DaemonTests(SeveralCase):
+    def test_systemd(self) -> None:
+        """systemd hears of the cluster once, when all are ready, and of its stop; all lines are JSON."""
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard,
+        ):
+            path = os.path.join(folder, "notify")
+            heard.bind(path)
+            heard.settimeout(60)
+            self.environment["NOTIFY_SOCKET"] = path
+            process = self.start("--brokers", "2", "--log-level", "info", "--log-format", "json")
+            self.assertEqual(heard.recv(100), b"READY=1")
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(heard.recv(100), b"STOPPING=1")
+            _, logged = process.communicate(timeout=60)
+            heard.setblocking(False)
+            self.assertRaises(BlockingIOError, heard.recv, 100)
+        lines = [json.loads(line) for line in logged.splitlines()]
+        self.assertEqual({line.get("broker") for line in lines}, {None, "1", "2"})
+
     def test_daemon(self) -> None:
         """In the background status and stop work, and the log has the lines of all."""
         started = self.run_command("up", "--daemon", "--brokers", "2", "--port", "0")

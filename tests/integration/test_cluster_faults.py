@@ -232,6 +232,7 @@ class ServerTests(FaultCase):
         self.writable(broker, "old", 1)
         broker.topic("another")
         self.assertNotIn("bad", metadata(broker).topics)
+        self.assertIn("/brokers/topics/bad", broker.output())
 
 
 class SessionTests(FaultCase):

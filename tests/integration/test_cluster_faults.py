@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -183,6 +184,25 @@ class ServerTests(FaultCase):
         self.serve()
         self.writable(broker, topic, 0)
         broker.topic("new")
+
+    def test_lost_data(self) -> None:
+        """A ZooKeeper that has lost its data costs no record: brokers wait, and a new start is refused."""
+        self.serve()
+        broker = self.broker(1).start()
+        topic = broker.topic("t")
+        broker.produce(topic, "x")
+        assert broker.data_dir is not None
+        segment = Path(broker.data_dir) / f"{topic}-0" / f"{0:020}.log"
+        size = segment.stat().st_size
+        self.server.kill()
+        shutil.rmtree(self.server.folder / "data")
+        self.serve()
+        until(lambda: write(broker, topic, 0) == NOT_LEADER, "the broker takes nothing")
+        until(lambda: "no connection for 10 s" in broker.output(), "the broker tells that it waits")
+        broker.stop()
+        error = str(self.assertRaises(BrokerDidNotStart, broker.start))
+        self.assertIn("belongs to cluster", error)
+        self.assertGreaterEqual(segment.stat().st_size, size)
 
     def test_stock_settings(self) -> None:
         """The server.properties of Apache Kafka 3.9 starts a broker on its ZooKeeper."""

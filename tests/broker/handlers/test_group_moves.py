@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
+import attrs
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
@@ -311,13 +313,35 @@ class MovingTests(MoveTestCase):
         self.metadata.put(self.metadata.make_topic("t", [[3]]))
         self.assertEqual(dict(offsets_of(self.broker, HERE).of(HERE)), {})
 
+    def offset(self) -> int | None:
+        """Return the committed offset of topic ``t``."""
+        found = offsets_of(self.broker, HERE).get(HERE, "t", 0)
+        return None if found is None else found.offset
+
     def test_topic_deleted_while_away(self) -> None:
-        """Offsets of a topic that was deleted while the group had no coordinator go after the load."""
+        """Offsets of a topic that was deleted while the group was away are not those of the next one."""
         self.commit(HERE, 6)
         self.move(HERE, NO_LEADER)
         self.metadata.remove("t")
         self.move(HERE, 1)
-        self.assertEqual(dict(offsets_of(self.broker, HERE).of(HERE)), {})
+        self.assertEqual(self.offset(), 6)  # the state may be an older copy
+        self.metadata.put(self.metadata.make_topic("u", [[3]]))
+        self.assertEqual(self.offset(), 6)
+        self.metadata.put(self.metadata.make_topic("t", [[3]]))
+        self.assertIsNone(self.offset())
+
+    def test_topic_vanished(self) -> None:
+        """Offsets of a topic that no client deleted are there when it is; another of its name has none."""
+        self.commit(HERE, 6)
+        topic = self.metadata.state.topics["t"]
+        for returns, offset in ((topic, 6), (self.metadata.make_topic("t", [[3]]), None)):
+            others = {name: one for name, one in self.metadata.state.topics.items() if name != "t"}
+            self.metadata.show(
+                attrs.evolve(self.metadata.state, topics=MappingProxyType(others)), deleted=False
+            )
+            self.assertEqual(self.offset(), 6)
+            self.metadata.put(returns)
+            self.assertEqual(self.offset(), offset)
 
 
 class RandomMoveTests(MoveTestCase):

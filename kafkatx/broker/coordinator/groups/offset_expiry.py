@@ -6,6 +6,7 @@ does so for its own. A group that has neither members nor offsets is deleted, to
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 
 from twisted.internet.defer import Deferred
@@ -28,13 +29,19 @@ EMPTY = "Empty"
 
 
 class OffsetExpiry:
-    """Deletes offsets and groups. Those whose tombstones cannot be written stay until the next time."""
+    """Deletes offsets and groups. Those whose tombstones cannot be written stay until the next time.
+
+    The offsets of a topic that is gone from a cluster's state, though no client was seen to delete it, stay
+    as its logs do: an older copy of the state may have been put back. They are deleted when another topic is
+    created under its name, which must not begin at them, or by their retention.
+    """
 
     _log = Logger()
 
     def __init__(self, config: BrokerConfig, metadata: IMetadataStore, groups: GroupCoordinator) -> None:
         self._metadata = metadata
         self._groups = groups
+        self._missing: dict[str, uuid.UUID | None] = {}  # topics whose offsets stay; the ids, if known
         metadata.subscribe(self._cluster_changed)
         groups.on_loaded = self.forget_missing_topics
         self.use(config)
@@ -97,12 +104,17 @@ class OffsetExpiry:
         Deferred.fromCoroutine(outcome(committed))
 
     def _cluster_changed(self, delta: ClusterDelta) -> None:
-        """Delete the offsets of topics that are deleted, or deleted and created again."""
-        before, after = delta.before.topics, delta.after.topics
-        for name in delta.topics & before.keys():
-            if name not in after or after[name].topic_id != before[name].topic_id:
-                for shard in list(self._groups.shards.values()):
-                    self._forget_topic(shard, name)
+        """Delete the offsets of topics that are deleted, or in whose place there is another."""
+        for name in delta.topics:
+            old, new = delta.before.topics.get(name), delta.after.topics.get(name)
+            if new is None:
+                if old is not None and old.topic_id not in delta.deleted:
+                    self._missing[name] = old.topic_id
+                    continue
+            elif new.topic_id == (self._missing.pop(name, new.topic_id) if old is None else old.topic_id):
+                continue  # it is new, or back, or was changed
+            for shard in list(self._groups.shards.values()):
+                self._forget_topic(shard, name)
 
     def _forget_topic(self, shard: GroupShard, topic: str) -> None:
         """Delete the offsets of a deleted topic: one created under its name must not begin at them."""
@@ -124,6 +136,12 @@ class OffsetExpiry:
                 shard.offsets.delete(group_id, topic, number)
 
     def forget_missing_topics(self, shard: GroupShard) -> None:
-        """Delete the offsets of topics that were deleted before this broker coordinated the groups."""
+        """Look for offsets of topics that are gone; delete them if it is certain that a client wanted that.
+
+        The state of a broker that is alone cannot be an older copy.
+        """
         for topic in shard.offsets.topics() - self._metadata.state.topics.keys():
-            self._forget_topic(shard, topic)
+            if self._groups.topic.is_alone:
+                self._forget_topic(shard, topic)
+            else:
+                self._missing.setdefault(topic, None)

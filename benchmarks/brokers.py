@@ -117,7 +117,7 @@ SYSTEMS: Mapping[str, Callable[[str, int, int], Server]] = {
 
 
 def _registered(port: int) -> int:
-    """Return how many brokers a cluster has; 0 if nobody says."""
+    """Return how many brokers a cluster has; 0 if none of them answers."""
     try:
         with Cluster(f"127.0.0.1:{port}") as cluster:
             return len(cluster.brokers())

@@ -16,10 +16,10 @@ from twisted.python import usage
 
 from kafkatx import __version__
 from kafkatx.daemon.hang_up import Reactor
-from kafkatx.daemon.open_files import allow_open_files
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.service import ProcessService, installed_parts
 from kafkatx.daemon.settings_source import SettingsSource
+from kafkatx.daemon.system import allow_open_files
 from kafkatx.daemon.twistd_parent import TwistdParent
 from kafkatx.errors import SettingError
 from kafkatx.net.reactors import make_monotonic

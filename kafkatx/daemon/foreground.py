@@ -21,10 +21,9 @@ from twisted.python.failure import Failure
 from kafkatx import __version__
 from kafkatx.daemon.hang_up import Reactor
 from kafkatx.daemon.log_file import reopen_log_file
-from kafkatx.daemon.notify import READY, STOPPING, notify
-from kafkatx.daemon.open_files import allow_open_files
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
+from kafkatx.daemon.system import READY, STOPPING, allow_open_files, notify
 from kafkatx.net.reactors import make_monotonic
 
 if TYPE_CHECKING:

@@ -34,6 +34,15 @@ def generate(config: BrokerConfig) -> int:
     return generate_broker_id(ZooKeeperSettings.of(config), config[z.RESERVED_BROKER_MAX_ID])
 
 
+def check_kazoo() -> None:
+    """Check that ZooKeeper can be used.
+
+    :raises SettingError: kazoo is not installed.
+    """
+    if importlib.util.find_spec("kazoo") is None:
+        raise SettingError("zookeeper.connect: it needs kazoo; pip install 'kafkatx[zookeeper]'")
+
+
 def identified(config: BrokerConfig, generate: Callable[[BrokerConfig], int] = generate) -> BrokerConfig:
     """Return the settings with ``broker.id``; those of a broker that is not on ZooKeeper as they are.
 
@@ -42,8 +51,7 @@ def identified(config: BrokerConfig, generate: Callable[[BrokerConfig], int] = g
     """
     if config[b.KAFKATX_METADATA_STORE] != ZOOKEEPER:
         return config
-    if importlib.util.find_spec("kazoo") is None:
-        raise SettingError("zookeeper.connect: it needs kazoo; pip install 'kafkatx[zookeeper]'")
+    check_kazoo()
     generates, largest = config[z.BROKER_ID_GENERATION_ENABLE], config[z.RESERVED_BROKER_MAX_ID]
     name = config.used_name(b.BROKER_ID)
     if name is not None:

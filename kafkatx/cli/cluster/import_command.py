@@ -45,7 +45,10 @@ def import_(
     from kafkatx.cli.cluster.importation import import_into, look_at
     from kafkatx.config import BrokerConfig
     from kafkatx.daemon.embedded_data import EmbeddedData
+    from kafkatx.daemon.identity import check_kazoo
     from kafkatx.metadata.transfer.importer import Found
+
+    check_kazoo()
     from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings
 
     given = overrides(pairs("--set", sets), config=config, port=None, data=data, memory=False)

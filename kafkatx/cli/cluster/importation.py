@@ -17,12 +17,13 @@ from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import TreeError
 from kafkatx.metadata.transfer.content import Content
 from kafkatx.metadata.transfer.importer import Found, import_content, look
-from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings, ZooKeeperTree
 from kafkatx.net.reactors import new_reactor
 from kafkatx.net.workers import ThreadWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings
 
 T = TypeVar("T")
 
@@ -55,6 +56,8 @@ def _with_tree(settings: ZooKeeperSettings, work: Callable[[ITree], Coroutine[An
     :raises KafkaTXError: as *work* does; or ZooKeeper cannot be reached.
     :raises KeyboardInterrupt: a signal came.
     """
+    from kafkatx.metadata.tree.zookeeper import ZooKeeperTree  # needs an extra
+
     reactor = new_reactor()
     workers = ThreadWorkers(reactor)
     outcome: list[T | Failure] = []

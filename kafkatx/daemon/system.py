@@ -1,14 +1,34 @@
-"""The limit of open files of a process."""
+"""The process and its system: messages to systemd, and the limit of open files.
+
+systemd's messages (``Type=notify``) are datagrams to the socket ``NOTIFY_SOCKET``, see sd_notify(3).
+"""
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Mapping
 from contextlib import suppress
 
 from twisted.logger import Logger
 
+READY = "READY=1"
+STOPPING = "STOPPING=1"
 FEW_FILES = 4096
 
 _log = Logger()
+
+
+def notify(message: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Send *message*; do nothing where systemd does not wait for it. Never blocks, never fails."""
+    path = environment.get("NOTIFY_SOCKET", "")
+    if not path.startswith(("/", "@")):
+        return
+    if path.startswith("@"):
+        path = "\0" + path[1:]  # Linux's abstract sockets
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.setblocking(False)
+        sender.sendto(message.encode(), path)
 
 
 def allow_open_files() -> None:

@@ -1,14 +1,17 @@
-"""Messages to systemd."""
+"""Messages to systemd, and the limit of open files."""
 
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import tempfile
 
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.daemon.notify import READY, notify
+from kafkatx.daemon.system import FEW_FILES, READY, allow_open_files, notify
+from kafkatx.testing import EmbeddedBroker
 
 
 class NotifyTests(SynchronousTestCase):
@@ -42,3 +45,22 @@ class NotifyTests(SynchronousTestCase):
         self.receiver(f"\0{name}")
         for _ in range(2000):
             notify(READY, {"NOTIFY_SOCKET": f"@{name}"})
+
+
+class OpenFilesTests(SynchronousTestCase):
+    def test_few_open_files(self) -> None:
+        """A low limit of open files is logged; a high limit, or none, is not."""
+        for hard, warnings in ((FEW_FILES - 1, 1), (FEW_FILES, 0), (resource.RLIM_INFINITY, 0)):
+            self.patch(resource, "getrlimit", lambda _, hard=hard: (10, hard))
+            self.patch(resource, "setrlimit", lambda *_: None)
+            with capturedLogs() as events:
+                allow_open_files()
+            self.assertEqual(len(events), warnings, hard)
+
+    def test_open_files(self) -> None:
+        """A broker may open as many files as the system lets it, whatever the shell began with."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        with EmbeddedBroker(run_in="process") as broker:
+            self.assertEqual(resource.prlimit(broker.pid or 0, resource.RLIMIT_NOFILE), (hard, hard))

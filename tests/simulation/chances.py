@@ -50,7 +50,7 @@ class Chances:
                 (self._hold, 2),
                 (self._doubt, 4),
                 (self._delay, 6),
-                (self._expand, 8),
+                (self._change_isr, 8),
                 (self._depose, 1),
                 (self._mark, 1),
                 (self._old_tool, 1),
@@ -274,20 +274,27 @@ class Chances:
         ]
         return self._random.choice(found) if found else None
 
-    def _expand(self) -> None:
-        """All replicas come into the ISR, as a leader with followers will write it: one that leads now."""
+    def _change_isr(self) -> None:
+        """Change the ISR of a partition some times, as a leader with followers will."""
         partition = self._partition()
-        if partition is None:
-            return
+        if partition is not None:
+            for _ in range(self._random.choice((1, 1, 2, 4))):
+                self._world.clock.callLater(self._random.random(), self._toggle, *partition)
+
+    def _toggle(self, name: str, number: int) -> None:
+        """Bring all replicas into the ISR, or all but the leader out, if the leader leads now."""
         nodes = self._world.server.nodes
-        path = paths.state(*partition)
-        state = partition_states.decode(path, nodes[path].data)
-        replicas = topics.decode("", nodes[paths.topic(partition[0])].data).partitions[partition[1]]
-        leader = nodes.get(paths.broker(state.leader))
-        if leader is None or leader.czxid > nodes[path].mzxid or set(state.isr) == set(replicas):
+        path = paths.state(name, number)
+        if path not in nodes or self._world.calm:
             return
-        state = evolve(state, isr=replicas)
-        record = ChangeRecord("leader", states=[StateChange(*partition, state, nodes[path].version + 1)])
+        state = partition_states.decode(path, nodes[path].data)
+        leader = nodes.get(paths.broker(state.leader))
+        if leader is None or leader.czxid > nodes[path].mzxid:
+            return
+        replicas = topics.decode("", nodes[paths.topic(name)].data).partitions[number]
+        state = evolve(state, isr=(state.leader,) if len(state.isr) > 1 else replicas)
+        change = StateChange(name, number, state, nodes[path].version + 1)
+        record = ChangeRecord("leader", states=[change])
         self._world.server.operate(
             SetData(path, state.encode()), Create(paths.CHANGE_PREFIX, record.encode(), sequential=True)
         )

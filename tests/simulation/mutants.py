@@ -20,6 +20,7 @@ from kafkatx.metadata.cluster.control.controller import Controller
 from kafkatx.metadata.cluster.control.election import Election
 from kafkatx.metadata.cluster.fence import Fence
 from kafkatx.metadata.cluster.state.change_log import new_sequences
+from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.follower import Follower
 from kafkatx.metadata.controller import pieces, reconcile
 from kafkatx.types import ClusterState
@@ -91,6 +92,10 @@ MUTANTS = {
     "revision-rewritten": Mutant(
         "the controller rewrites the states of a broker that has registered again",
         (Edit(reconcile._state_writes, "or partition.revision <= leader.epoch", ""),),
+    ),
+    "only-newer": Mutant(
+        "the state of a partition is taken only if it is newer",
+        (Edit(Draft.change_state, "if zxid > known.revision:", "if True:"),),
     ),
     "reconnected": Mutant(
         "all is read again after each lost connection",

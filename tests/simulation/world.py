@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from math import inf
 from random import Random
 
+from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from zope.interface import implementer
 
+from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import Check, Create, Delete, Operation, SetData
 from kafkatx.metadata.cluster.control import trimmer
+from kafkatx.metadata.cluster.state import change_log, follower
+from kafkatx.metadata.cluster.state.change_log import Batch
+from kafkatx.metadata.cluster.state.loader import Loader
 from kafkatx.metadata.layout import paths
+from kafkatx.metadata.layout.changes import ChangeRecord
 from kafkatx.types import ClusterDelta
 from tests.simulation.process import Process
 from tests.simulation.server import SimulatedServer, Transaction
@@ -21,8 +27,8 @@ from tests.simulation.stores import StoreRules
 from tests.simulation.transactions import TransactionRules, Violation
 
 BROKERS = 5
-MOST_RECORDS = 8
-KEPT_RECORDS = 4
+MOST_RECORDS = 16
+KEPT_RECORDS = 8
 """The lengths of the change log, so that brokers miss records."""
 
 
@@ -49,6 +55,7 @@ class World:
         self.calm = False
         self.over = False
         self._limits = trimmer.MOST_RECORDS, trimmer.KEPT_RECORDS
+        self._known: dict[int, list[tuple[int, ChangeRecord]]] = {}
         self._dead: list[Process] = []
         self._lives = dict.fromkeys(range(1, BROKERS + 1), 0)
         self._violation: Violation | None = None
@@ -64,6 +71,7 @@ class World:
         globalLogPublisher.addObserver(self)
         self._limits = trimmer.MOST_RECORDS, trimmer.KEPT_RECORDS
         trimmer.MOST_RECORDS, trimmer.KEPT_RECORDS = MOST_RECORDS, KEPT_RECORDS
+        vars(follower)["read_batch"] = self._read_batch
         for broker_id in self._lives:
             self.start(broker_id)
         return self
@@ -72,6 +80,7 @@ class World:
         """Watch the log no more."""
         self.over = True
         trimmer.MOST_RECORDS, trimmer.KEPT_RECORDS = self._limits
+        vars(follower)["read_batch"] = change_log.read_batch
         globalLogPublisher.removeObserver(self)
 
     @property
@@ -136,6 +145,16 @@ class World:
             self.stores.check(list(self.processes.values()))
         else:
             raise self._violation
+
+    async def _read_batch(self, tree: ITree, loader: Loader, sequences: Sequence[int]) -> Batch:
+        """Read change records, and by chance one of states again that is long known."""
+        batch = await change_log.read_batch(tree, loader, sequences)
+        known = self._known.setdefault(id(tree), [])
+        again = [self.random.choice(known)] if known and self.random.random() < 0.3 else []
+        known += [
+            each for each in batch.records if each[1].states and not (each[1].topics or each[1].deleted)
+        ]
+        return evolve(batch, records=[*again, *batch.records])
 
     def _set_time(self, now_s: float) -> None:
         self.clock.rightNow = now_s

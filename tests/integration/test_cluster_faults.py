@@ -185,6 +185,21 @@ class ServerTests(FaultCase):
         self.writable(broker, topic, 0)
         broker.topic("new")
 
+    def test_deleted_by_hand(self) -> None:
+        """Logs of a topic whose nodes another program has deleted stay; those of a deleted topic go."""
+        self.serve()
+        broker = self.broker(1).start()
+        gone, deleted = broker.topic("gone"), broker.topic("deleted")
+        self.zookeeper().delete(f"/brokers/topics/{gone}", recursive=True)
+        until(lambda: not leaders(broker, gone), "the topic is gone")
+        with Cluster(broker.bootstrap) as cluster:
+            Admin(cluster).delete_topic(deleted)
+        until(lambda: not leaders(broker, deleted), "the other topic is deleted")
+        assert broker.data_dir is not None
+        names = os.listdir(broker.data_dir)
+        self.assertIn(f"{gone}-0", names)
+        self.assertNotIn(f"{deleted}-0", names)
+
     def test_lost_data(self) -> None:
         """A ZooKeeper that has lost its data costs no record: brokers wait, and a new start is refused."""
         self.serve()

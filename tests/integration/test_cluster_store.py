@@ -15,7 +15,7 @@ from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 from kafkatx.metadata.tree.local import LocalTree
 from kafkatx.metadata.tree.zookeeper import ZooKeeperTree
 from kafkatx.metadata.tree.zookeeper.session import KazooSession
-from kafkatx.testing.contracts.cluster_store import ClusterStoreContract
+from kafkatx.testing.contracts.cluster import ClusterStoreContract
 from tests.integration.test_zookeeper import ZooKeeperCase
 from tests.integration.zookeeper import end_session
 from tests.metadata.tree.local.proxy import Proxy

@@ -132,7 +132,7 @@ class ClusterMetadataStore:
 
     async def _start(self, node: BrokerNode) -> None:
         self._node = node
-        for part in (self._transactions, self._fence, self._election):
+        for part in (self._follower, self._transactions, self._fence, self._election):
             part.broker_id = node.id
         try:
             await self._connection.open()

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from kafkatx.interfaces import IMetadataStore
 from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 from kafkatx.metadata.tree.memory import MemoryServer, MemoryTree
-from kafkatx.testing.contracts.cluster_store import ClusterStoreCase
+from kafkatx.testing.contracts.cluster.case import ClusterStoreCase
 
 T = TypeVar("T")
 

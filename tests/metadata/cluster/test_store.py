@@ -7,7 +7,7 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.testing.contracts.cluster_store import ClusterStoreContract
+from kafkatx.testing.contracts.cluster import ClusterStoreContract
 from kafkatx.testing.contracts.metadata_store import MetadataStoreContract
 from tests.metadata.cluster.memory import MemoryCase, MemoryClusterCase
 

@@ -70,7 +70,8 @@ class Draft:
         )
         if state is image.state:
             return changed, None
-        return changed, ClusterDelta(image.state, state, frozenset(self._changed), frozenset(self._deleted))
+        deleted = self._deleted.intersection(image.names).difference(self._names)
+        return changed, ClusterDelta(image.state, state, frozenset(self._changed), frozenset(deleted))
 
     # --- topics
 
@@ -161,6 +162,10 @@ class Draft:
         self._changed.add(name)
         if zxid is not None or name in self._image.deleting or name in self._deleting:
             self._deleted.add(old.topic_id)
+
+    def note_deleted(self, topic_ids: Iterable[uuid.UUID]) -> None:
+        """Take it that topics were deleted, if they are gone when the draft is finished."""
+        self._deleted.update(topic_ids)
 
     def keep_topics(self, names: Iterable[str]) -> None:
         """Drop all topics but these: the children of ``/brokers/topics``, later than all that is known."""

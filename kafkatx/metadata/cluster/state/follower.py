@@ -10,6 +10,7 @@ that many changes of ours cause one reading.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Final
 
@@ -21,13 +22,14 @@ from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import ConnectionLost, SessionExpired, TreeError
 from kafkatx.metadata.cluster.state.change_log import Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
-from kafkatx.metadata.cluster.state.loader import Loader
+from kafkatx.metadata.cluster.state.loader import Loaded, Loader
 from kafkatx.metadata.cluster.state.requests import each, read
 from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.cluster.state.watches import Watches
 from kafkatx.metadata.layout import configs, paths
 from kafkatx.metadata.layout.entities import ConfigEntity
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.metadata.layout.incarnations import decode_placed_topic
 
 FOREIGN_DELAY_S = 1.0
 """Seconds from a change that a tool for Apache Kafka may have made until it is read."""
@@ -55,6 +57,7 @@ class Follower:
     """Reads what has changed.
 
     :param loaded: called each time everything has been read.
+    :ivar broker_id: the id of this broker.
     :ivar loader: reads nodes.
     :ivar change_records: number of change records when they were last listed.
     :ivar notifications: names of the config notifications when they were last listed.
@@ -63,6 +66,7 @@ class Follower:
     _log = Logger()
 
     def __init__(self, tree: ITree, clock: IReactorTime, view: View, loaded: Callable[[], None]) -> None:
+        self.broker_id = -1
         self.loader = Loader(tree)
         self.change_records = 0
         self.notifications: tuple[str, ...] = ()
@@ -171,14 +175,33 @@ class Follower:
         while new := new_sequences(names, applied):
             batches.append(await read_batch(self._tree, self.loader, new))
             applied = batches[-1].applied
+        deleted = await self._deleted(found)
         if connection != self._connection:
             raise ConnectionLost("the connection was lost while everything was read")
         draft = found.draft(self._view.image)
+        draft.note_deleted(deleted)
         for batch in batches:
             batch.put(draft)
         self.change_records = len(names)
         self.notifications = tuple(found.notifications)
         self._view.show(*draft.finish(applied))
+
+    async def _deleted(self, found: Loaded) -> list[uuid.UUID]:
+        """Return the ids of topics that were deleted while there was no connection.
+
+        The controller marks them in the record of this broker's log dirs. A topic that is just gone, as
+        when an older copy of the nodes was put back, is not marked.
+        """
+        there = {topic.node.topic_id for topic in found.topics if topic is not None}
+        gone = [topic_id for topic_id in self._view.image.names if topic_id not in there]
+
+        async def is_deleted(topic_id: uuid.UUID) -> bool:
+            path = paths.placed_topic(self.broker_id, topic_id)
+            node = await read(self._tree, path)
+            return node is not None and decode_placed_topic(path, node[0]).deleted
+
+        marks = await each(is_deleted, gone)
+        return [topic_id for topic_id, mark in zip(gone, marks, strict=True) if mark]
 
     async def _read(self, path: str) -> None:
         try:

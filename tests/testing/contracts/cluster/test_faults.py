@@ -1,25 +1,22 @@
-"""The contract of metadata stores of a cluster notices bad ones."""
+"""The contract of metadata stores of a cluster notices those that fail at faults."""
 
 from __future__ import annotations
 
-from twisted.internet.defer import succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.metadata.cluster.commands import producer_ids
 from kafkatx.metadata.cluster.fence import Fence
 from kafkatx.metadata.cluster.registration import Registration
 from kafkatx.metadata.cluster.state.follower import Follower
-from kafkatx.metadata.cluster.store import ClusterMetadataStore
-from kafkatx.testing.contracts.cluster_store import ClusterStoreContract
+from kafkatx.testing.contracts.cluster.faults import FaultsContract
 from tests.metadata.cluster.memory import MemoryClusterCase
 from tests.testing.contracts.failures import failed_in
 
 
-class ClusterStoreContractTests(SynchronousTestCase):
+class FaultsContractTests(SynchronousTestCase):
     def failed(self) -> set[str]:
         """Return the tests that fail for the stores on a tree in memory, patched as they are now."""
 
-        class Case(MemoryClusterCase, ClusterStoreContract):
+        class Case(MemoryClusterCase, FaultsContract):
             pass
 
         return failed_in(Case)
@@ -56,9 +53,3 @@ class ClusterStoreContractTests(SynchronousTestCase):
 
         self.patch(Follower, "begin", once)
         self.assertIn("test_short_cut", self.failed())
-
-    def test_same_ids_again(self) -> None:
-        """A store that allocates producer ids twice is noticed."""
-        self.patch(producer_ids, "allocate", lambda tree, transactions, count: succeed(range(count)))
-        self.patch(ClusterMetadataStore, "allocate_producer_ids", lambda store, count: succeed(range(count)))
-        self.assertIn("test_producer_ids", self.failed())

@@ -1,0 +1,10 @@
+"""All parts of the contract of metadata stores of a cluster."""
+
+from __future__ import annotations
+
+from kafkatx.testing.contracts.cluster.changes import ChangesContract
+from kafkatx.testing.contracts.cluster.faults import FaultsContract
+
+
+class ClusterStoreContract(ChangesContract, FaultsContract):
+    """Mixin for a ``twisted.trial.unittest.TestCase``."""

@@ -1,0 +1,1 @@
+"""Tests of the contract of metadata stores of a cluster."""

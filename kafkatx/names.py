@@ -12,7 +12,10 @@ MAX_TOPIC_NAME = 249
 CONSUMER_OFFSETS = "__consumer_offsets"
 """The topic of groups and their committed offsets."""
 
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
+TRANSACTION_STATE = "__transaction_state"
+"""The topic of transactions, which Apache Kafka makes when a client asks for one."""
+
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 """Topics of the brokers themselves, which clients see as internal."""
 
 PLUGIN_SETTINGS = "kafkatx.plugin."

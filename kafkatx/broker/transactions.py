@@ -9,8 +9,11 @@ and Java does not, and in the broker's log.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import TRANSACTION_STATE
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Peer
 
@@ -24,6 +27,18 @@ class Transactions:
     def __init__(self, log: LimitedLog) -> None:
         self._log = log
         self._warned: set[tuple[str, str]] = set()
+
+    def warn_of_aborted(self, topics: Container[str]) -> None:
+        """Warn of records of aborted transactions, if Apache Kafka has had transactions in this cluster.
+
+        :param topics: the names of the cluster's topics.
+        """
+        if TRANSACTION_STATE in topics:
+            self._log.warn(
+                "clients of Apache Kafka have used transactions in this cluster: consumers with"
+                " isolation.level=read_committed get the records of aborted ones, too, since kafkatx does"
+                " not offer transactions yet"
+            )
 
     def refusal(self, peer: Peer, client_id: str | None, transactional_id: str) -> RequestError:
         """Return the error to raise; warn of the client once."""

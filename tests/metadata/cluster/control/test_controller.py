@@ -8,6 +8,10 @@ from twisted.internet.defer import Deferred, fail
 
 from kafkatx.interfaces.nodes import Create, Delete, Operation, Outcome, Refused, SetData
 from kafkatx.metadata.cluster.control.controller import MOST_PAUSE_S
+from kafkatx.metadata.cluster.state.draft import Draft
+from kafkatx.metadata.cluster.state.image import ControllerFacts
+from kafkatx.metadata.cluster.state.loader import MakeWatch
+from kafkatx.metadata.layout import paths
 from tests.metadata.cluster.cases import RunningCase
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -118,3 +122,24 @@ class ControllerTests(RunningCase):
         self.stores.advance(2.0)
         self.assertEqual(self.other.state.topics["t"].partitions[0].leader, 1)
         self.assertEqual(self.read("/controller_epoch"), b"6")
+
+    def test_brokers_after_the_log(self) -> None:
+        """A new controller that has read of a leader, but not yet of its registration, does not depose it."""
+        third = self.started(3, eligible=False)
+        self.result(self.store.create_topic("t", [[3]], {}))
+        follower, view = self.other._follower, self.other._view
+        read = follower.loader.controller
+
+        async def early(make_watch: MakeWatch) -> ControllerFacts | None:
+            found = await read(make_watch)
+            draft = Draft(view.image)
+            draft.set_brokers({key: node for key, node in view.state.brokers.items() if key != 3})
+            view.show(*draft.finish())
+            follower.read_again(paths.BROKER_IDS)
+            return found
+
+        self.patch(follower.loader, "controller", early)
+        self.result(self.store.stop())
+        self.stores.advance(2.0)
+        self.assertEqual(third.state.controller_id, 2)
+        self.assertIn(b'"leader":3,"leader_epoch":0', self.read(STATE))

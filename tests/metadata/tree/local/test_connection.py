@@ -13,6 +13,8 @@ from twisted.python.failure import Failure
 
 from kafkatx.interfaces.nodes import Create, SetData
 from kafkatx.metadata.tree.local import connection as module
+from kafkatx.metadata.tree.local.requests import Request
+from kafkatx.metadata.tree.local.server import Session
 from tests.metadata.tree.local.test_tree import LocalTreeCase, reactor
 
 HELLO = b'["hello",1,null,"",5000]'
@@ -120,8 +122,17 @@ class ConnectionTests(LocalTreeCase):
             self.assertEqual(reply[:2], [number, "ok"])
 
     async def test_many_writes(self) -> None:
-        """Far more writes than may wait for the disk are all answered, in order."""
+        """Far more writes than may wait for the disk are all answered, in order; few wait at once."""
         self.patch(module, "MAX_WAITING", 10)
+        waiting: list[int] = []
+        make = self.listener.server.request
+
+        def request(session: Session, request: Request) -> None:
+            make(session, request)
+            assert session.peer is not None
+            waiting.append(session.peer.waiting)
+
+        self.patch(self.listener.server, "request", request)
         client = await self.raw()
         client.sendString(HELLO)
         await client.received.get()
@@ -129,3 +140,4 @@ class ConnectionTests(LocalTreeCase):
             client.sendString(b'[%d,"multi",["create","/n%d","",false,false]]' % (number, number))
         for number in range(500):
             self.assertEqual(await client.received.get(), [number, "ok", [f"/n{number}"]])
+        self.assertEqual((len(waiting), max(waiting)), (500, 10))

@@ -197,6 +197,9 @@ class TreeServerTests(SynchronousTestCase):
         self.assertFalse(other.there("/e"))
         self.server.request(client.session, Request(9, Kind.MULTI, operations=[Create("/late")]))
         self.assertFalse(other.there("/late"))
+        for _ in range(2):  # also not from the disk
+            self.assertIsNone(Client(self.server, client.hello).found)
+            self.restart()
 
     def test_restart(self) -> None:
         """Nodes, stats, counters and sessions outlive the server; time-outs begin anew."""

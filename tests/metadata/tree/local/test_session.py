@@ -9,6 +9,7 @@ from twisted.internet.defer import DeferredQueue
 from kafkatx.interfaces.nodes import (
     Change,
     Create,
+    NoNode,
     Refused,
     SessionExpired,
     SessionState,
@@ -17,6 +18,7 @@ from kafkatx.interfaces.nodes import (
 from kafkatx.metadata.tree.local import LocalTree
 from kafkatx.metadata.tree.local import session as session_module
 from kafkatx.metadata.tree.local.server import Session
+from kafkatx.metadata.tree.local.session import LocalSession
 from tests.metadata.tree.local.test_tree import LocalTreeCase
 
 SHORT_S = 0.2
@@ -97,6 +99,15 @@ class SessionTests(LocalTreeCase):
         self.assertIn("more than", str(error))
         await self.failure(Refused, tree.read("/\ud800", lambda change: None))
         await tree.multi([Create("/a", b"x" * 5_000)])
+
+    async def test_failed_reads(self) -> None:
+        """A read that fails leaves no watch behind, though the same path may be read again and again."""
+        tree = await self.connected()
+        for _ in range(3):
+            await self.failure(NoNode, tree.read("/missing", lambda change: None))
+        session = tree._session
+        assert isinstance(session, LocalSession)
+        self.assertEqual((session._watches, session._pending), ({}, {}))
 
     async def test_large(self) -> None:
         """A node may be nearly as large as a multi, whatever its bytes are."""

@@ -47,7 +47,11 @@ from kafkatx.metadata.tree.watches import Watches
 
 MIN_TIMEOUT_S, MAX_TIMEOUT_S = 0.1, 3600.0
 LATE_S = 0.05
-"""Seconds in which messages are read that came while this process stood still itself."""
+"""Seconds in which messages are read that have come already."""
+STALL_S = 0.5
+"""Seconds by which a timer is late if this process stood still."""
+GRACE_S = 2.0
+"""Seconds for clients to connect again after this process stood still itself: longer than their pauses."""
 MAX_WATCHES = 100_000
 """Watches of one connection."""
 
@@ -301,14 +305,16 @@ class TreeServer:
     def _due(self, session: Session, again: bool) -> None:
         """Expire a session that is silent.
 
-        :param again: False to look once more after the messages have been read that are here already: this
-            process itself may have stood still.
+        :param again: False to look once more: the messages that are here already have not been read, and if
+            this process itself stood still, clients could not connect.
         """
         session.timer = None
-        if self._clock.seconds() < session.heard_s + session.stored.timeout_s:
+        late_s = self._clock.seconds() - (session.heard_s + session.stored.timeout_s)
+        if late_s < 0:
             self._arm(session)
         elif not again:
-            session.timer = self._clock.callLater(LATE_S, self._due, session, True)
+            wait_s = LATE_S if late_s < STALL_S else min(GRACE_S, session.stored.timeout_s)
+            session.timer = self._clock.callLater(wait_s, self._due, session, True)
         else:
             self.expire(session.session_id)
 

@@ -141,17 +141,20 @@ class TreeServerTests(SynchronousTestCase):
         self.assertEqual(client.peer.ended, "")
 
     def test_server_stood_still(self) -> None:
-        """A server that is late itself reads what has come meanwhile before it ends a session."""
-        client = Client(self.server)
+        """A server that is late itself gives its clients time to be heard before it ends a session."""
+        client, gone = Client(self.server), Client(self.server)
+        self.server.disconnected(client.session, client.peer)  # it has given up, and pauses between attempts
         self.clock.rightNow += 60
         self.clock.advance(0)
-        self.server.ping(client.session)  # it was in the socket
-        self.clock.advance(0.06)
+        self.clock.advance(module.GRACE_S - 0.1)
+        self.assertEqual(gone.peer.ended, "")
+        again = Client(self.server, client.hello)
+        self.assertIs(again.found, client.found)
         self.clock.advance(TIMEOUT_S - 0.1)
-        self.assertEqual(client.peer.ended, "")
+        self.assertEqual((again.peer.ended, gone.peer.ended), ("", "finished"))
         self.clock.advance(0.2)
         self.clock.advance(0.06)
-        self.assertEqual(client.peer.ended, "finished")
+        self.assertEqual(again.peer.ended, "finished")
 
     def test_resumed(self) -> None:
         """A new connection takes the session over; the old one and its watches end."""

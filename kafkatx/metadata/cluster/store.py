@@ -140,6 +140,7 @@ class ClusterMetadataStore:
                 try:
                     await self._prepare(node.id)
                     await self._follower.first()
+                    await self._log_dirs.load()
                     break
                 except (TreeError, Gap) as error:
                     if attempt == ATTEMPTS or not await self._view.until(self._is_connected, CONNECTED_S):
@@ -160,7 +161,6 @@ class ClusterMetadataStore:
         await cluster_nodes.prepare(
             self._tree, self._options.where, broker_id, lambda: id_text(self._random_id())
         )
-        await self._log_dirs.load()
 
     def register(self, directory_ids: Iterable[str]) -> Deferred[None]:
         """Create this broker's node, and again after each lost session."""

@@ -30,9 +30,11 @@ AT_ONCE = 200
 """Topics whose placements are written in one transaction."""
 
 
-async def read_record(tree: ITree, broker_id: int) -> LogDirRecord:
+async def read_record(tree: ITree, broker_id: int, exists: Callable[[uuid.UUID], bool]) -> LogDirRecord:
     """Read what is recorded of a broker's log dirs.
 
+    :param exists: returns True if a topic id is in the state: it is not deleted then, though its deletion may
+        have begun. A person may have removed the mark for it since.
     :raises UnreadableNode: a node of it is damaged.
     """
     path = paths.log_dirs(broker_id)
@@ -43,7 +45,10 @@ async def read_record(tree: ITree, broker_id: int) -> LogDirRecord:
     async def placed(topic_id: uuid.UUID) -> tuple[uuid.UUID, PlacedTopic] | None:
         child = paths.placed_topic(broker_id, topic_id)
         node = await read(tree, child)
-        return None if node is None else (topic_id, decode_placed_topic(child, node[0]))
+        if node is None:
+            return None
+        found = decode_placed_topic(child, node[0])
+        return topic_id, PlacedTopic(found.partitions, found.deleted and not exists(topic_id))
 
     return log_dir_record(log_dirs, dict(filter(None, await each(placed, ids))))
 
@@ -70,11 +75,11 @@ class LogDirCommands:
         self._used: set[str] = set()
 
     async def load(self) -> None:
-        """Read the record.
+        """Read the record, when the state is known.
 
         :raises UnreadableNode: a node of it is damaged.
         """
-        self.recorded = await read_record(self._tree, self._transactions.broker_id)
+        self.recorded = await read_record(self._tree, self._transactions.broker_id, self._exists)
         self._used = {
             directory for partitions in self.recorded.placed.values() for directory in partitions.values()
         }

@@ -7,6 +7,7 @@ import uuid
 
 from kafkatx.errors import RequestError
 from kafkatx.metadata.cluster.commands.log_dirs import AT_ONCE, RECORD_S
+from kafkatx.metadata.cluster.control.trimmer import deletion_marks
 from kafkatx.types import BrokerNode, LogDirRecord, Placement
 from tests.metadata.cluster.cases import RunningCase
 
@@ -62,6 +63,16 @@ class LogDirTests(RunningCase):
         for _ in range(2):
             self.result(self.store.record(None, [], [self.topic.topic_id]))
         self.assertEqual(self.recorded(), LogDirRecord({"a": "/a"}))
+
+    def test_deletion_withdrawn(self) -> None:
+        """A topic whose deletion was begun, but that exists, is not listed as deleted: it has its logs."""
+        self.place((0, "a"), log_dirs={"a": "/a"})
+        facts = self.store._view.image.controller
+        assert facts is not None
+        self.done(deletion_marks(self.tool, facts, self.topic))
+        self.assertEqual(
+            self.recorded(), LogDirRecord({"a": "/a"}, {self.topic.topic_id: {0: "a"}}, frozenset())
+        )
 
     def test_many(self) -> None:
         """More topics than one transaction takes are recorded in several."""

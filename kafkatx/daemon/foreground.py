@@ -106,7 +106,7 @@ class ForegroundBroker(Generic[Service]):
         self._on_ready = on_ready
         self._stopping = False
         self._service = make_service(reactor, not has_terminal())
-        self._service.started.addCallbacks(self._started, lambda f: self.fail(f.getErrorMessage()))
+        self._service.started.addCallbacks(self._started, self._not_started)
         self._service.started.addErrback(self._broken)
         self._service.halted.addCallback(self.fail)
 
@@ -122,6 +122,10 @@ class ForegroundBroker(Generic[Service]):
         note = ProcessNote(os.getpid(), __version__, self._service.bootstrap, self._log_file)
         noted = self._service.write_note(note, pid_file=self._log_file is not None)
         return noted.addCallback(lambda _: self._ready())
+
+    def _not_started(self, failure: Failure) -> None:
+        if not self._stopping:  # else a signal came before, which is no failure
+            self.fail(failure.getErrorMessage())
 
     def _ready(self) -> None:
         if self._stopping:

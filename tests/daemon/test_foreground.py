@@ -108,6 +108,18 @@ class ForegroundTests(SynchronousTestCase):
         broker.run()
         self.assertEqual((self.ready, self.said, broker.failure), ([], ["STOPPING=1"], None))
 
+    def test_start_cut_short(self) -> None:
+        """A start that fails because a signal has stopped the broker is no failure."""
+        broker = self.broker()
+
+        def script() -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            broker._service.started.errback(Failure(SettingError("stopped before it had started")))
+
+        self.reactor.script = script
+        broker.run()
+        self.assertEqual((broker.failure, self.reactor.stops), (None, 1))
+
     def test_cannot_start(self) -> None:
         """A start that fails, or a broker that has to give up, stops the reactor and says why."""
         for end in ("started", "halted"):

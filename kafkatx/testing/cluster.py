@@ -108,10 +108,11 @@ class EmbeddedCluster:
 
     def stop(self) -> None:
         """Stop the brokers as SIGTERM does, the last one first. The data stay, for the next :meth:`start`."""
-        for broker in reversed(self.brokers.values()):
-            broker.stop()
-        if self._tree is not None:
-            self._tree.stop()
+        with ExitStack() as each:  # one that fails does not keep the others from stopping
+            if self._tree is not None:
+                each.callback(self._tree.stop)
+            for broker in self.brokers.values():
+                each.callback(broker.stop)
 
     def close(self) -> None:
         """Stop the brokers and remove the temporary directory; a *data_dir* that was given stays."""

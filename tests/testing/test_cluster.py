@@ -52,6 +52,21 @@ class EmbeddedClusterTests(SynchronousTestCase):
             topic = cluster.topic("t", partitions=1)
             self.assertEqual(self.leaders(cluster, topic), [2])
 
+    def test_stop(self) -> None:
+        """A broker that cannot be stopped does not keep the others from it."""
+        cluster = EmbeddedCluster(2).start()
+        self.addCleanup(cluster.close)
+        stop = cluster.brokers[2].stop
+        self.addCleanup(stop)
+
+        def fail() -> None:
+            raise RuntimeError("it hangs")
+
+        self.patch(cluster.brokers[2], "stop", fail)
+        self.assertRaises(RuntimeError, cluster.stop)
+        self.assertFalse(cluster.brokers[1].running)
+        self.patch(cluster.brokers[2], "stop", stop)
+
     def test_data_dir(self) -> None:
         """A cluster on the directory of an earlier one has its topics and messages."""
         folder = self.mktemp()

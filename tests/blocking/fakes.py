@@ -17,6 +17,7 @@ from kafkatx.wire.api import api_for
 from kafkatx.wire.messages import (
     create_topics,
     delete_topics,
+    describe_cluster,
     describe_configs,
     fetch,
     init_producer_id,
@@ -76,6 +77,7 @@ class FakeCluster:
     versions: dict[type[Any], int] = attrs.Factory(dict)
     faults: defaultdict[type[Any], deque[Any]] = attrs.Factory(lambda: defaultdict(deque))
     down: set[int] = attrs.Factory(set)
+    fenced: set[int] = attrs.Factory(set)
     requests: list[tuple[int, Any]] = attrs.Factory(list)
     channels: list[FakeChannel] = attrs.Factory(list)
     slept: list[float] = attrs.Factory(list)
@@ -152,6 +154,13 @@ class FakeCluster:
         return metadata.MetadataResponseTopic(
             name=name, is_internal=name.startswith("__"), partitions=partitions
         )
+
+    def answer_describe_cluster(self, node: int, request: Any, version: int, error: int) -> Any:
+        """The broker itself."""
+        itself = describe_cluster.DescribeClusterBroker(
+            node, f"broker{node}", 9092, None, node in self.fenced
+        )
+        return describe_cluster.DescribeClusterResponse(brokers=[itself])
 
     def answer_init_producer_id(self, node: int, request: Any, version: int, error: int) -> Any:
         """Always producer 7."""

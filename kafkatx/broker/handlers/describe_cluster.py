@@ -1,6 +1,8 @@
 """DescribeCluster (key 60), versions 0-2.
 
-There are no fenced brokers to include (KIP-1073): a broker is in the cluster's state while it lives.
+A broker is in the cluster's state while it lives, so there are no others to include (KIP-1073).
+``is_fenced`` is what the broker that answers knows of itself: it leads nothing, since its registration or
+lease is lost.
 """
 
 from __future__ import annotations
@@ -36,7 +38,10 @@ def answer(
     return DescribeClusterResponse(
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
-        brokers=[DescribeClusterBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
+        brokers=[
+            DescribeClusterBroker(n.id, n.host, n.port, n.rack, state.fenced and n.id == broker.node_id)
+            for n in state.brokers.values()
+        ],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
         ),

@@ -1,4 +1,4 @@
-"""The state of a cluster's brokers and partitions, from the brokers' own answers to Metadata.
+"""The state of a cluster's brokers and partitions, from their own answers to Metadata and DescribeCluster.
 
 It sends requests through the blocking client, to each broker once; :mod:`kafkatx.cli.cluster.status` prints
 the result. Any Kafka broker answers these requests.
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 
 if TYPE_CHECKING:
     from kafkatx.blocking.connection import Channel
     from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata
     from kafkatx.types import BrokerNode
 
-LIVE, SILENT, AWAY = "live", "no answer", "away"
+LIVE, FENCED, SILENT, AWAY = "live", "fenced", "no answer", "away"
 
 
 @attrs.frozen
@@ -29,7 +29,8 @@ class BrokerHealth:
     :ivar address: ``host:port``; None if the broker is not registered.
     :ivar leads: number of partitions that it leads.
     :ivar replicas: number of partitions that it has a replica of.
-    :ivar state: ``LIVE``; ``SILENT``: registered, but does not answer here; ``AWAY``: not registered.
+    :ivar state: ``LIVE``; ``FENCED``: it has lost the cluster and leads nothing; ``SILENT``: registered, but
+        does not answer here; ``AWAY``: not registered.
     """
 
     id: int
@@ -75,7 +76,18 @@ class ClusterHealth:
         return self.partitions - len(self.offline)
 
 
-Answers: TypeAlias = "Mapping[int, ClusterMetadata | None]"
+@attrs.frozen
+class Answer:
+    """What a broker says of the cluster and of itself.
+
+    :ivar fenced: True if it says that it leads nothing; brokers before DescribeCluster v2 do not tell.
+    """
+
+    view: ClusterMetadata
+    fenced: bool = False
+
+
+Answers: TypeAlias = "Mapping[int, Answer | None]"
 """The answer of each registered broker; None if it gave none."""
 
 Connect: TypeAlias = "Callable[[BrokerNode], Channel]"
@@ -89,7 +101,7 @@ def ask_brokers(found: ClusterMetadata, connect: Connect) -> Answers:
     return {node.id: _ask(node, connect) for _, node in sorted(found.brokers.items())}
 
 
-def _ask(node: BrokerNode, connect: Connect) -> ClusterMetadata | None:
+def _ask(node: BrokerNode, connect: Connect) -> Answer | None:
     from kafkatx.clientcore.metadata import from_response
     from kafkatx.clientcore.metadata_request import metadata_request
     from kafkatx.wire.messages.metadata import MetadataRequest
@@ -98,11 +110,23 @@ def _ask(node: BrokerNode, connect: Connect) -> ClusterMetadata | None:
         channel = connect(node)
         try:
             version = channel.version_for(MetadataRequest)
-            return from_response(channel.request(metadata_request(None, version, False), version))
+            view = from_response(channel.request(metadata_request(None, version, False), version))
+            return Answer(view, _is_fenced(node.id, channel))
         finally:
             channel.close()
     except KafkaTXError:
         return None
+
+
+def _is_fenced(broker_id: int, channel: Channel) -> bool:
+    from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
+
+    try:
+        version = channel.version_for(DescribeClusterRequest)
+    except RequestError:  # a broker before Kafka 2.8 does not know the request
+        return False
+    described = channel.request(DescribeClusterRequest(), version)
+    return any(node.is_fenced for node in described.brokers if node.broker_id == broker_id)
 
 
 def health(found: ClusterMetadata, answers: Answers) -> ClusterHealth:
@@ -140,8 +164,10 @@ def _problem(partition: PartitionMetadata, topic: str, answers: Answers) -> Erro
     if partition.leader < 0:
         return partition.error or ErrorCode.LEADER_NOT_AVAILABLE
     own = answers.get(partition.leader)
-    if own is not None and topic in own.topics:
-        seen = own.topics[topic].partitions.get(partition.partition, partition)
+    if own is not None and own.fenced:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if own is not None and topic in own.view.topics:
+        seen = own.view.topics[topic].partitions.get(partition.partition, partition)
         if seen.leader_epoch >= partition.leader_epoch:
             partition = seen
     if partition.error is ErrorCode.KAFKA_STORAGE_ERROR or partition.leader < 0:
@@ -157,5 +183,6 @@ def _broker(
     node = found.brokers.get(broker_id)
     if node is None:
         return BrokerHealth(broker_id, None, None, leads, replicas, AWAY)
-    state = LIVE if answers.get(broker_id) is not None else SILENT
+    answer = answers.get(broker_id)
+    state = SILENT if answer is None else FENCED if answer.fenced else LIVE
     return BrokerHealth(broker_id, format_address((node.host, node.port)), node.rack, leads, replicas, state)

@@ -26,17 +26,19 @@ _OFFLINE_COLUMNS = ("topic", "partition#", "replicas", "error!")
 def status(as_json: bool, header: bool, bootstrap: str, timeout: float) -> int:
     """Show controller, brokers and partitions without a leader.
 
-    The exit status is 1 if a partition has no leader, or a broker does not answer. Each broker is asked, so
-    all of them must be reachable from here. With --json one object has everything.
+    The exit status is 1 if a partition has no leader, or a broker does not answer
+    or is fenced. Each broker is asked, so all of them must be reachable from
+    here. With --json one object has everything.
 
     \b
     Into a pipe, with tabs between the fields (- stands for none):
       cluster    cluster-id controller-id partitions led offline under-replicated
       broker     broker-id address rack leads replicas state
       offline    topic partition replicas error
-    The state of a broker is live, no answer, or away: it has replicas, but is not registered.
+    The state of a broker is live; fenced: it has lost the cluster and leads nothing; no answer; or away: it
+    has replicas, but is not registered.
     """
-    from kafkatx.cli.cluster.health import SILENT, ask_brokers, health
+    from kafkatx.cli.cluster.health import FENCED, SILENT, ask_brokers, health
 
     with connect(bootstrap, timeout) as cluster:
         found = cluster.metadata(None)
@@ -47,7 +49,7 @@ def status(as_json: bool, header: bool, bootstrap: str, timeout: float) -> int:
         _print_tables(state)
     else:
         _print_lines(state, header)
-    return int(bool(state.offline) or any(broker.state == SILENT for broker in state.brokers))
+    return int(bool(state.offline) or any(broker.state in (FENCED, SILENT) for broker in state.brokers))
 
 
 def _as_json(state: ClusterHealth) -> dict[str, object]:

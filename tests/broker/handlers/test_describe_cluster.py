@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import attrs
+
 from kafkatx.errors import ErrorCode
+from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from tests.broker.running import NODE, BrokerTestCase
 
@@ -36,6 +39,15 @@ class DescribeClusterTests(BrokerTestCase):
         """No live broker is fenced, even if fenced ones are requested."""
         response = self.ask(60, 2, DescribeClusterRequest(include_fenced_brokers=True))
         self.assertEqual([broker.is_fenced for broker in response.brokers], [False])
+
+    def test_fenced_itself(self) -> None:
+        """A broker that may lead nothing says so of itself, and of no other."""
+        node = BrokerNode(NODE.id + 1, "other", 9092)
+        state = self.broker.metadata.state
+        brokers = {**state.brokers, node.id: node}
+        self.patch(self.broker.metadata, "state", attrs.evolve(state, brokers=brokers, fenced=True))
+        response = self.ask(60, 2, DescribeClusterRequest())
+        self.assertEqual([(b.broker_id, b.is_fenced) for b in response.brokers], [(0, True), (1, False)])
 
     def test_operations(self) -> None:
         """The cluster's seven operations without an authorizer are returned on request."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.cli.cluster.health import AWAY, LIVE, SILENT, BrokerHealth, OfflinePartition, health
+from kafkatx.cli.cluster.health import (
+    AWAY,
+    FENCED,
+    LIVE,
+    SILENT,
+    Answer,
+    BrokerHealth,
+    OfflinePartition,
+    health,
+)
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.errors import ErrorCode
 from kafkatx.types import BrokerNode
@@ -28,7 +37,7 @@ class HealthTests(SynchronousTestCase):
     def test_healthy(self) -> None:
         """Each broker has its address, its rack, and the numbers of what it leads and has."""
         found = view(led(0, 1), led(1, 2), led(2, 2))
-        state = health(found, {1: found, 2: found})
+        state = health(found, {1: Answer(found), 2: Answer(found)})
         self.assertEqual((state.cluster_id, state.controller, state.partitions, state.led), ("c", 2, 3, 3))
         self.assertEqual(
             state.brokers,
@@ -40,7 +49,7 @@ class HealthTests(SynchronousTestCase):
         """A partition without a leader is offline; the broker that has its replica is away."""
         gone = PartitionMetadata(1, -1, 4, (3,), (3,), ErrorCode.LEADER_NOT_AVAILABLE)
         found = view(led(0, 1), gone)
-        state = health(found, {1: found, 2: found})
+        state = health(found, {1: Answer(found), 2: Answer(found)})
         self.assertEqual(state.offline, [OfflinePartition("t", 1, [3], "LEADER_NOT_AVAILABLE")])
         self.assertEqual(state.brokers[2], BrokerHealth(3, None, None, 0, 1, AWAY))
         self.assertEqual(state.led, 1)
@@ -48,27 +57,35 @@ class HealthTests(SynchronousTestCase):
     def test_silent_broker(self) -> None:
         """A registered broker that does not answer is told from one that is away."""
         found = view(led(0, 1), led(1, 2))
-        state = health(found, {1: found, 2: None})
+        state = health(found, {1: Answer(found), 2: None})
         self.assertEqual([broker.state for broker in state.brokers], [LIVE, SILENT])
         self.assertEqual(state.offline, [])
+
+    def test_fenced_broker(self) -> None:
+        """The partitions of a broker that says that it leads nothing are offline, whatever others say."""
+        found = view(led(0, 1), led(1, 2))
+        state = health(found, {1: Answer(found), 2: Answer(found, fenced=True)})
+        self.assertEqual([broker.state for broker in state.brokers], [LIVE, FENCED])
+        self.assertEqual(state.offline, [OfflinePartition("t", 1, [2], "NOT_LEADER_OR_FOLLOWER")])
 
     def test_failed_log_dir(self) -> None:
         """Only the leader knows that its log dir has failed, and it is believed."""
         found = view(led(0, 1), led(1, 2))
         own = view(led(0, 1), led(1, 2, STORAGE))
         self.assertEqual(
-            health(found, {1: found, 2: own}).offline, [OfflinePartition("t", 1, [2], "KAFKA_STORAGE_ERROR")]
+            health(found, {1: Answer(found), 2: Answer(own)}).offline,
+            [OfflinePartition("t", 1, [2], "KAFKA_STORAGE_ERROR")],
         )
-        self.assertEqual(health(found, {1: own, 2: found}).offline, [])
+        self.assertEqual(health(found, {1: Answer(own), 2: Answer(found)}).offline, [])
 
     def test_leader_behind(self) -> None:
         """A leader that does not know of its last election yet is not believed."""
         found = view(led(0, 1, epoch=5))
         own = view(PartitionMetadata(0, -1, 4, (1,), (1,), ErrorCode.LEADER_NOT_AVAILABLE))
-        self.assertEqual(health(found, {1: own}).offline, [])
+        self.assertEqual(health(found, {1: Answer(own)}).offline, [])
 
     def test_under_replicated(self) -> None:
         """A partition with a leader that lacks in-sync replicas is counted."""
         found = view(PartitionMetadata(0, 1, 0, (1, 2), (1,)))
-        state = health(found, {1: found, 2: found})
+        state = health(found, {1: Answer(found), 2: Answer(found)})
         self.assertEqual((state.under_replicated, state.led), (1, 1))

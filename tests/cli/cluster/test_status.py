@@ -44,6 +44,12 @@ class StatusTests(CommandCase):
         self.assertEqual(self.run_command("cluster", "status"), 1)
         self.assertIn("broker\t2\tbroker2:9092\t-\t1\t1\tno answer\n", self.out.text())
 
+    def test_fenced(self) -> None:
+        """A broker that says that it leads nothing is shown, and the exit status is 1."""
+        self.fake.fenced = {3}
+        self.assertEqual(self.run_command("cluster", "status"), 1)
+        self.assertIn("broker\t3\tbroker3:9092\t-\t0\t0\tfenced\n", self.out.text())
+
     def test_json(self) -> None:
         """One object has everything."""
         self.fake.topics["t"][1].leader = -1

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kafkatx"
+
+TOP_LEVEL = {
+    *(
+        ".ci",
+        ".gitignore",
+        ".importlinter",
+        "CHANGELOG.md",
+        "LICENSE",
+        "MANIFEST.in",
+        "Makefile",
+        "README.md",
+    ),
+    *("benchmarks", "docs", "etc", "kafkatx", "newsfragments", "pyproject.toml", "pyspark_kafkatx"),
+    *("setup.cfg", "tests", "twisted"),
+}
 
 MOST_MODULES = 12
 APART = {"broker/handlers", "wire/messages"}
@@ -38,6 +55,15 @@ def lines(path: Path) -> int:
 
 
 class LayoutTests(SynchronousTestCase):
+    def test_top_level(self) -> None:
+        """The repository has only these files and folders: no scratch files of a test run."""
+        if not (ROOT / ".git").exists():
+            raise SkipTest("this is no clone of the repository")
+        git = shutil.which("git")
+        assert git is not None
+        listed = subprocess.run([git, "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+        self.assertEqual({path.split("/")[0] for path in listed.stdout.splitlines()}, TOP_LEVEL)
+
     def test_folders(self) -> None:
         """A folder has at most a dozen modules."""
         found: dict[str, int] = {}

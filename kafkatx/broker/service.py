@@ -33,6 +33,9 @@ from kafkatx.net.shared_port import listen_shared
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
+SETTLE_S = 5.0
+"""Seconds that the stop of a cluster's broker waits for changes of topics that clients have asked for."""
+
 
 @attrs.frozen
 class Parts:
@@ -197,7 +200,7 @@ class BrokerService(Service):
         try:
             if self._opened:
                 self.broker.groups.stop()
-                await self.broker.topic_commands.settled()
+                await self._changes_settled()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()
                 await self._tasks.record()
@@ -209,6 +212,22 @@ class BrokerService(Service):
             if self._connecting:
                 await self.broker.metadata.stop()
             self._threads.stop()
+
+    def _changes_settled(self) -> Deferred[None]:
+        """Wait until no change of topics is in progress; in a cluster, which may be away, not for long."""
+        settled = self.broker.topic_commands.settled()
+        if self.broker.metadata.lease_remaining_s is None:
+            return settled
+        waited: Deferred[None] = Deferred()
+        timer = self._reactor.callLater(SETTLE_S, waited.callback, None)
+
+        def done(result: object) -> None:
+            if timer.active():
+                timer.cancel()
+                waited.callback(None)
+
+        settled.addBoth(done)
+        return waited
 
     async def _stop_listening(self) -> None:
         ports, self._ports = self._ports, []

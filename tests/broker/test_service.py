@@ -243,6 +243,22 @@ class StopTests(ServiceTestCase):
         )
         self.assertEqual(self.reactor.getDelayedCalls(), [])
 
+    def test_changes_that_do_not_end(self) -> None:
+        """A broker of a cluster waits for changes of topics, but not longer than 5 s."""
+        for seconds, lease in ((0.0, None), (4.9, lambda: 1.0), (5.1, lambda: 1.0)):
+            service = self.make()
+            self.start(service)
+            service.broker.metadata.lease_remaining_s = lease
+            change: Deferred[None] = Deferred()
+            self.patch(service.broker.topic_commands, "settled", lambda change=change: change)
+            stopping = service.stopService()
+            self.reactor.advance(seconds)
+            if seconds < service_module.SETTLE_S:
+                self.assertNoResult(stopping)
+                change.callback(None)
+            self.successResultOf(stopping)
+            self.assertEqual(self.reactor.getDelayedCalls(), [])
+
     def test_logs_that_were_not_opened(self) -> None:
         """Logs that could not be opened are not closed, so that they get no clean-shutdown marker."""
         service = self.make()

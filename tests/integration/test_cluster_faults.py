@@ -321,6 +321,7 @@ class SessionTests(FaultCase):
         self.assertEqual(client.get("/controller_epoch")[0], b"1")
         self.signal(first, signal.SIGSTOP)
         until(lambda: metadata(second).controller_id == 2, "the second broker is the controller")
+        until(lambda: [*metadata(second).brokers] == [2], "the first broker is away")
         topic = second.topic("t", partitions=4)
         self.signal(first, signal.SIGCONT)
         until(lambda: metadata(first).controller_id == 2, "the first broker follows it")
@@ -328,6 +329,7 @@ class SessionTests(FaultCase):
         for number in range(4):
             state = json.loads(client.get(f"/brokers/topics/{topic}/partitions/{number}/state")[0])
             self.assertEqual((state["leader"], state["controller_epoch"]), (2, 2))
+        until(lambda: sorted(metadata(second).brokers) == [1, 2], "the first broker is registered again")
         both = second.topic("both", partitions=2)
         until(lambda: sorted(leaders(first, both).values()) == [1, 2], "both brokers lead new partitions")
 

@@ -152,6 +152,9 @@ def _make_topic(port: int, topic: str) -> list[int]:
             leaders = [found.brokers.get(p.leader) for p in found.topics[topic].partitions.values()]
             ports = [node.port for node in leaders if node is not None]
             if len(ports) == PARTITIONS:
+                cluster.offsets(
+                    topic, dict.fromkeys(range(PARTITIONS), LATEST)
+                )  # each leader knows that it is
                 return ports
             if time.monotonic() > deadline:
                 raise RuntimeError(f"partitions of {topic} have no leader: {found}")

@@ -78,7 +78,7 @@ class ClusterHealth:
 
 @attrs.frozen
 class Answer:
-    """What a broker says of the cluster and of itself.
+    """The answer of a broker: its view of the cluster, and of itself.
 
     :ivar fenced: True if it says that it leads nothing; brokers before DescribeCluster v2 do not tell.
     """

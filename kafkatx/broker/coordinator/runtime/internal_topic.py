@@ -24,7 +24,7 @@ from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import NO_LEADER_EPOCH, BrokerNode, ClusterDelta, PartitionState, Topic
 
 SHOWN_WITHIN_S = 5.0
-"""How long a topic that another broker has just created may take to be shown here, with its leaders."""
+"""Seconds within which a topic that another broker has just created is shown here, with its leaders."""
 
 
 class InternalTopic:

@@ -53,6 +53,11 @@ class BrokerNode:
 
     :ivar epoch: the position of its registration in the order of all changes (KIP-380); -1 in a cluster of
         one broker.
+    :ivar incarnation: version of its incarnation's node at its registration; that of a stopping broker is
+        higher by now. -1 in a cluster of one broker.
+    :ivar stopping: it is about to stop: it should lead nothing, and joins no in-sync replicas.
+    :ivar clean: False if its machine has gone down since it last stopped in order: then its logs may lack
+        records that it had acknowledged.
     """
 
     id: int
@@ -60,6 +65,9 @@ class BrokerNode:
     port: int
     rack: str | None = None
     epoch: int = -1
+    incarnation: int = -1
+    stopping: bool = False
+    clean: bool = True
 
 
 @attrs.frozen
@@ -70,6 +78,12 @@ class PartitionState:
     :ivar leader_epoch: -1 while the partition has no state yet.
     :ivar partition_epoch: increases with each change of the state; -1 while there is none.
     :ivar revision: the position of the last change in the order of all changes, as ``BrokerNode.epoch``.
+    :ivar adding: replicas that a reassignment adds; they are among ``replicas`` (KIP-455).
+    :ivar removing: replicas that a reassignment removes when the others are in sync.
+    :ivar eligible: brokers that have left the in-sync replicas when these were fewer than
+        ``min.insync.replicas``: they have all committed records, and may lead (KIP-966). While there are
+        some, the high watermark stands still.
+    :ivar recovering: the leader was elected although it was not in sync (KIP-704).
     """
 
     leader: int
@@ -78,6 +92,29 @@ class PartitionState:
     isr: tuple[int, ...]
     partition_epoch: int = 0
     revision: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    eligible: tuple[int, ...] = ()
+    recovering: bool = False
+
+
+@attrs.frozen
+class IsrChange:
+    """A change of the in-sync replicas that the leader of a partition asks for.
+
+    :ivar state: the state that the leader knows; another one by now refuses the change.
+    :ivar isr: the new in-sync replicas.
+    :ivar epochs: the broker epochs of all members but the leader, in which it has counted their fetches. A
+        member that has registered again, or is stopping, refuses the change.
+    :ivar min_insync: ``min.insync.replicas`` of the partition, at most the number of its replicas.
+    """
+
+    topic_id: uuid.UUID
+    topic_partition: TopicPartition
+    state: PartitionState
+    isr: tuple[int, ...]
+    epochs: Mapping[int, int]
+    min_insync: int
 
 
 class ActiveProducer(NamedTuple):
@@ -128,6 +165,12 @@ class ClusterState:
     """The quotas of each entity by name, without entities that have none."""
     fenced: bool = False
     """True if this broker may act on no partition: it is not registered, or its lease has ended."""
+    offline: Mapping[int, frozenset[TopicPartition]] = MappingProxyType({})
+    """The replicas whose log dirs have failed, by the id of their live broker."""
+
+    def has_live(self, broker_id: int, topic_partition: TopicPartition) -> bool:
+        """Return True if a broker is live, and its replica of a partition is not offline."""
+        return broker_id in self.brokers and topic_partition not in self.offline.get(broker_id, ())
 
     def leads(self, broker_id: int, partition: PartitionState) -> bool:
         """Return True if a broker, by this state, leads a partition now.

@@ -8,7 +8,7 @@ their precedence.
 
 from __future__ import annotations
 
-from kafkatx.config.table import cleanup, groups, limits, log, network, zookeeper
+from kafkatx.config.table import cleanup, groups, limits, log, network, replication, zookeeper
 from kafkatx.config.table.row import Section, by_name
 
 IDENTITY = Section("The broker", "Identity and plugins of this broker.")
@@ -61,8 +61,7 @@ NUM_PARTITIONS = TOPICS.integer(
 DEFAULT_REPLICATION_FACTOR = TOPICS.integer(
     "default.replication.factor",
     1,
-    "Replicas of a topic that is created without a replication factor. More than 1 counts as 1: "
-    "kafkatx does not copy partitions yet.",
+    "Replicas of a topic that is created without a replication factor.",
     low=1,
 )
 AUTO_CREATE_TOPICS_ENABLE = TOPICS.boolean(
@@ -74,8 +73,8 @@ DELETE_TOPIC_ENABLE = TOPICS.boolean("delete.topic.enable", True, "Allow clients
 MIN_INSYNC_REPLICAS = TOPICS.integer(
     "min.insync.replicas",
     1,
-    "Minimum number of in-sync replicas for a produce with acks=all. A partition has one replica: "
-    "with more than 1 every such produce is refused.",
+    "Minimum number of in-sync replicas: with fewer, a produce with acks=all is refused, and the high "
+    "watermark stands still. At most the number of the partition's replicas counts.",
     low=1,
     dynamic=True,
     default_for=("min.insync.replicas",),
@@ -83,7 +82,8 @@ MIN_INSYNC_REPLICAS = TOPICS.integer(
 UNCLEAN_LEADER_ELECTION_ENABLE = TOPICS.boolean(
     "unclean.leader.election.enable",
     False,
-    "Accepted for compatibility and not used: a partition has one replica, so there is no other to elect.",
+    "Elect a replica that is not in sync if no other is left: the partition is available again, and may have "
+    "lost records.",
     dynamic=True,
     default_for=("unclean.leader.election.enable",),
 )
@@ -98,6 +98,7 @@ SECTIONS = (
     *groups.SECTIONS,
     *limits.QUOTA_SECTIONS,
     *zookeeper.SECTIONS,
+    *replication.SECTIONS,
 )
 """The whole table."""
 

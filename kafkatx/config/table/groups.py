@@ -145,8 +145,7 @@ OFFSETS_TOPIC_NUM_PARTITIONS = OFFSETS.integer(
 OFFSETS_TOPIC_REPLICATION_FACTOR = OFFSETS.integer(
     "offsets.topic.replication.factor",
     3,
-    "Replicas of __consumer_offsets when it is created. More than 1 counts as 1: kafkatx does not copy "
-    "partitions yet.",
+    "Replicas of __consumer_offsets when it is created; fewer if the cluster has fewer brokers then.",
     low=1,
 )
 OFFSETS_TOPIC_SEGMENT_BYTES = OFFSETS.integer(
@@ -164,6 +163,13 @@ OFFSETS_RETENTION_MINUTES = OFFSETS.integer(
     "without a group are kept this long after the commit.",
     low=1,
     unit="minutes",
+)
+OFFSETS_COMMIT_TIMEOUT_MS = OFFSETS.integer(
+    "offsets.commit.timeout.ms",
+    5000,
+    "Time after which a commit of offsets that was not copied to all in-sync replicas fails.",
+    low=1,
+    unit="ms",
 )
 OFFSETS_RETENTION_CHECK_INTERVAL_MS = OFFSETS.long(
     "offsets.retention.check.interval.ms",

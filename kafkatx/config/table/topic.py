@@ -178,14 +178,25 @@ MESSAGE_TIMESTAMP_DIFFERENCE_MAX_MS = HONOURED.long(
 MIN_INSYNC_REPLICAS = HONOURED.integer(
     "min.insync.replicas",
     1,
-    "Minimum number of in-sync replicas for a produce with acks=all. A partition has one replica: "
-    "with more than 1 every such produce is refused.",
+    "Minimum number of in-sync replicas: with fewer, a produce with acks=all is refused, and the high "
+    "watermark stands still. At most the number of the partition's replicas counts.",
     low=1,
 )
 UNCLEAN_LEADER_ELECTION_ENABLE = HONOURED.boolean(
     "unclean.leader.election.enable",
     False,
-    "Accepted for compatibility and not used: a partition has one replica, so there is no other to elect.",
+    "Elect a replica that is not in sync if no other is left: the partition is available again, and may have "
+    "lost records.",
+)
+FOLLOWER_REPLICATION_THROTTLED_REPLICAS = HONOURED.names(
+    "follower.replication.throttled.replicas",
+    (),
+    "Followers that are throttled: partition:broker, or * for all.",
+)
+LEADER_REPLICATION_THROTTLED_REPLICAS = HONOURED.names(
+    "leader.replication.throttled.replicas",
+    (),
+    "Replicas to which their leader's traffic is throttled: partition:broker, or * for all.",
 )
 
 KEPT = Section(
@@ -200,8 +211,6 @@ KEPT.string("message.format.version", "3.0-IV1", "Deprecated version of the reco
 KEPT.integer("compression.gzip.level", -1, "Level from 1 to 9; -1: the library's default.", low=-1, high=9)
 KEPT.integer("compression.lz4.level", 9, "Level from 1 to 17.", low=1, high=17)
 KEPT.integer("compression.zstd.level", 3, "Level; a higher one compresses better.", low=-131_072, high=22)
-KEPT.names("follower.replication.throttled.replicas", (), "Followers whose replication is throttled.")
-KEPT.names("leader.replication.throttled.replicas", (), "Leaders whose replication is throttled.")
 KEPT.boolean("remote.storage.enable", False, "Tiered storage.")
 KEPT.boolean("remote.log.copy.disable", False, "Tiered storage.")
 KEPT.boolean("remote.log.delete.on.disable", False, "Tiered storage.")

@@ -18,7 +18,8 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.handlers.fetch import READ_COMMITTED, epoch_error
+from kafkatx.broker.fetch.answers import epoch_error
+from kafkatx.broker.fetch.fetch_round import READ_COMMITTED
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.unique_names import partitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.handlers.fetch import epoch_error
+from kafkatx.broker.fetch.answers import epoch_error
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.offset_for_leader_epoch import (

@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 
 from kafkatx.wire.messages.fetch import PartitionData
-from tests.broker.handlers.test_fetch import FetchTestCase, asking
+from tests.broker.fetch.case import FetchTestCase, asking
 from tests.broker.running import values
 
 

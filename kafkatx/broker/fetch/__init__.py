@@ -1,0 +1,1 @@
+"""Fetch requests: what each kind of client reads, measured and read for one request at a time."""

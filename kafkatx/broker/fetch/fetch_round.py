@@ -1,0 +1,150 @@
+"""One fetch request of a client that reads committed records: available data, and the response.
+
+It touches logs, by :class:`kafkatx.interfaces.IPartitionLog`. :mod:`kafkatx.broker.handlers.fetch` waits
+until there is enough; :mod:`~kafkatx.broker.fetch.by_ids` finds topics by their ids,
+:mod:`~kafkatx.broker.fetch.old_clients` knows what old versions cannot read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.fetch.answers import epoch_error, refused
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.requests.context import RequestContext
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import Records
+from kafkatx.wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+
+READ_COMMITTED = 1
+
+
+class FetchRound:
+    """One fetch request: it measures the available data and makes the response."""
+
+    def __init__(self, broker: Broker, request: FetchRequest, context: RequestContext) -> None:
+        self._broker = broker
+        self._find: Callable[[str, int], Partition | None] = broker.topics.find
+        self._request = request
+        self._context = context
+        self._committed = request.isolation_level == READ_COMMITTED
+        self._limit: int = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
+        if broker.quotas.consumer is not None:  # a larger reply would be held back
+            self._limit = int(min(self._limit, broker.quotas.consumer.largest(context.client_id)))
+        self._later: set[tuple[str, int]] = set()
+
+    def load(self) -> list[Deferred[None]]:
+        """Start to read cold data from the disk, as much as the reply may hold; return what to wait for.
+
+        The partitions after that are left out of the reply: clients put them first in the next request.
+        """
+        find, room = self._find, self._limit
+        loading: list[Deferred[None]] = []
+        for topic in self._request.topics:
+            for asked in topic.partitions:
+                if room <= 0 and loading:
+                    self._later.add((topic.topic, asked.partition))
+                    continue
+                partition = find(topic.topic, asked.partition)
+                if partition is None:
+                    continue
+                cold = partition.log.warm(asked.fetch_offset, min(room, asked.partition_max_bytes))
+                if cold is not None:
+                    loading.append(cold)
+                    room -= asked.partition_max_bytes
+        return loading
+
+    def wanted(self) -> list[Partition]:
+        """Return the requested partitions that this broker has."""
+        find = self._find
+        found = [find(t.topic, p.partition) for t in self._request.topics for p in t.partitions]
+        return [partition for partition in found if partition is not None]
+
+    def is_enough(self) -> bool:
+        """Return True if the reply would have min_bytes, or an error."""
+        find = self._find
+        missing = min(self._request.min_bytes, self._limit)  # a reply never has more than its limit
+        for topic in self._request.topics:
+            for asked in topic.partitions:
+                partition = find(topic.topic, asked.partition)
+                if partition is None or self._check(partition, asked):
+                    return True
+                if self._later and (topic.topic, asked.partition) in self._later:
+                    continue
+                end = self._end_offset(partition)
+                if asked.fetch_offset < end:
+                    readable = partition.log.readable_bytes(asked.fetch_offset, end)
+                    missing -= min(readable, asked.partition_max_bytes)
+                    if missing <= 0:
+                        return True
+        return missing <= 0
+
+    def _end_offset(self, partition: Partition) -> int:
+        """Return the end of what the reader may see, exclusive (the design's invariant 3)."""
+        return partition.last_stable_offset if self._committed else partition.high_watermark
+
+    def _check(self, partition: Partition, asked: FetchPartition) -> int:
+        """Return the error that prevents reading, or 0."""
+        error = epoch_error(partition, asked.current_leader_epoch)
+        log = partition.log
+        if not error and not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return error
+
+    def _missing(self, topic: str, number: int) -> ErrorCode:
+        """Return the error for a partition that this broker does not have."""
+        return self._broker.topics.absent(topic, number)
+
+    def respond(self) -> FetchResponse | Deferred[FetchResponse]:
+        """Read the available data, up to the request's limits."""
+        limit, first = self._limit, True
+        responses = []
+        for topic in self._request.topics:
+            results = []
+            for asked in topic.partitions:
+                result = self._read(topic.topic, asked, limit, first)
+                size = len(result.records or ())
+                limit -= size
+                first = first and not size
+                results.append(result)
+            responses.append(FetchableTopicResponse(topic.topic, topic.topic_id, results))
+        return FetchResponse(responses=responses)
+
+    def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
+        """Read one partition; only the first one with data may exceed the limits."""
+        partition = self._find(topic, asked.partition)
+        if partition is None:
+            return refused(asked, self._missing(topic, asked.partition))
+        error = self._check(partition, asked)
+        records: Records = b""
+        later = self._later and (topic, asked.partition) in self._later
+        if not error and not later and (limit > 0 or first):
+            try:
+                records = partition.log.read(
+                    asked.fetch_offset,
+                    max(0, min(limit, asked.partition_max_bytes)),
+                    self._end_offset(partition),
+                    first,
+                )
+            except RequestError as failed:
+                error = failed.code
+            except OSError:
+                error = ErrorCode.KAFKA_STORAGE_ERROR
+        return PartitionData(
+            asked.partition,
+            error,
+            partition.high_watermark,
+            partition.last_stable_offset,
+            partition.log.log_start_offset,
+            aborted_transactions=[] if self._committed else None,
+            records=records,
+        )

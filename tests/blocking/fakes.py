@@ -15,13 +15,17 @@ from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import parse_header
 from kafkatx.wire.api import api_for
 from kafkatx.wire.messages import (
+    alter_partition_reassignments,
     create_topics,
     delete_topics,
     describe_cluster,
     describe_configs,
+    elect_leaders,
     fetch,
+    incremental_alter_configs,
     init_producer_id,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     produce,
 )
@@ -38,6 +42,8 @@ class Log:
     """One partition: its leader, its batches, and what its producers sent last."""
 
     leader: int = 1
+    replicas: tuple[int, ...] = ()
+    """The leader alone if empty."""
     batches: list[bytes] = attrs.Factory(list)
     start: int = 0
     end: int = 0
@@ -84,6 +90,10 @@ class FakeCluster:
     now: float = 1000.0
     on_sleep: Callable[[], None] = lambda: None
     bootstrap: str = "broker1:9092"
+    reassigning: dict[tuple[str, int], tuple[int, ...]] = attrs.Factory(dict)
+    """The new replicas of partitions that are being reassigned; a list of them completes one."""
+    configs: dict[tuple[int, str], dict[str, str]] = attrs.Factory(dict)
+    """The configs that were set, by type and name of the resource."""
     fetch_bytes: int = 1 << 30
     """How much a fetch reply holds at most, whatever is asked for; cuts a batch."""
 
@@ -146,8 +156,8 @@ class FakeCluster:
             metadata.MetadataResponsePartition(
                 partition_index=index,
                 leader_id=log.leader,
-                replica_nodes=[log.leader],
-                isr_nodes=[log.leader],
+                replica_nodes=list(log.replicas) or [log.leader],
+                isr_nodes=list(log.replicas) or [log.leader],
             )
             for index, log in enumerate(self.topics[name])
         ]
@@ -259,6 +269,83 @@ class FakeCluster:
             error_code=error, resource_type=2, resource_name="t", configs=entries
         )
         return describe_configs.DescribeConfigsResponse(results=[result])
+
+    def answer_elect_leaders(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Make the first replica lead; a partition that it leads already needs no election."""
+        if node != self.controller:
+            return elect_leaders.ElectLeadersResponse(0, ErrorCode.NOT_CONTROLLER, [])
+        asked = request.topic_partitions
+        if asked is None:
+            asked = [
+                elect_leaders.TopicPartitions(name, list(range(len(logs))))
+                for name, logs in self.topics.items()
+            ]
+        results = []
+        for topic in asked:
+            parts = []
+            for number in topic.partitions:
+                log = self.topics[topic.topic][number]
+                needed = bool(log.replicas) and log.leader != log.replicas[0]
+                if needed and not error:
+                    log.leader = log.replicas[0]
+                code = error or (0 if needed else int(ErrorCode.ELECTION_NOT_NEEDED))
+                if request.topic_partitions is not None or code != ErrorCode.ELECTION_NOT_NEEDED:
+                    parts.append(elect_leaders.PartitionResult(number, code, None))
+            results.append(elect_leaders.ReplicaElectionResult(topic.topic, parts))
+        return elect_leaders.ElectLeadersResponse(0, 0, results)
+
+    def answer_alter_partition_reassignments(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Begin or cancel reassignments."""
+        results = []
+        for topic in request.topics:
+            parts = []
+            for asked in topic.partitions:
+                name = (topic.name, asked.partition_index)
+                if not error and asked.replicas is None:
+                    self.reassigning.pop(name, None)
+                elif not error:
+                    self.reassigning[name] = tuple(asked.replicas)
+                parts.append(
+                    alter_partition_reassignments.ReassignablePartitionResponse(asked.partition_index, error)
+                )
+            results.append(alter_partition_reassignments.ReassignableTopicResponse(topic.name, parts))
+        return alter_partition_reassignments.AlterPartitionReassignmentsResponse(0, 0, None, results)
+
+    def answer_list_partition_reassignments(self, node: int, request: Any, version: int, error: int) -> Any:
+        """List what is in progress, and complete the first one."""
+        topics = []
+        for (name, number), target in self.reassigning.items():
+            before = self.topics[name][number].replicas
+            ongoing = list_partition_reassignments.OngoingPartitionReassignment(
+                number,
+                list(dict.fromkeys([*target, *before])),
+                [each for each in target if each not in before],
+                [each for each in before if each not in target],
+            )
+            topics.append(list_partition_reassignments.OngoingTopicReassignment(name, [ongoing]))
+        if self.reassigning:
+            (name, number), target = next(iter(self.reassigning.items()))
+            del self.reassigning[name, number]
+            self.topics[name][number].replicas = target
+        return list_partition_reassignments.ListPartitionReassignmentsResponse(
+            error_code=error, topics=topics
+        )
+
+    def answer_incremental_alter_configs(self, node: int, request: Any, version: int, error: int) -> Any:
+        """Set and delete configs."""
+        results = []
+        for one in request.resources:
+            configs = self.configs.setdefault((one.resource_type, one.resource_name), {})
+            for change in one.configs:
+                configs.pop(change.name, None)
+                if change.value is not None:
+                    configs[change.name] = change.value
+            results.append(
+                incremental_alter_configs.AlterConfigsResourceResponse(
+                    error, None, one.resource_type, one.resource_name
+                )
+            )
+        return incremental_alter_configs.IncrementalAlterConfigsResponse(responses=results)
 
 
 class FakeChannel:

@@ -17,6 +17,8 @@ from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.kafka_names import Commands, Option
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import hint, interactive, print_rows, print_table, show, show_json
+from kafkatx.cli.replicas.elect import elect
+from kafkatx.cli.replicas.move import drain, move, spread
 
 if TYPE_CHECKING:
     from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
@@ -33,6 +35,7 @@ NONE = "-"
 Examples:
   kafkatx cluster -t orders --json
   kafkatx cluster status
+  kafkatx cluster drain 3 --execute
 """,
 )
 @click.option(
@@ -90,6 +93,8 @@ def cluster(
 
 cluster.add_command(status)
 cluster.add_command(import_)
+for command in (elect, move, drain, spread):
+    cluster.add_command(command)
 
 
 def _as_json(found: ClusterMetadata, topics: Mapping[str, TopicMetadata]) -> dict[str, object]:

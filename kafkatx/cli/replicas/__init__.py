@@ -1,0 +1,1 @@
+"""Commands of ``kafkatx cluster`` that move leaders and replicas between brokers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +70,11 @@ class BrokerNode:
     stopping: bool = False
     clean: bool = True
 
+    @property
+    def incarnation_version(self) -> int:
+        """The version that its incarnation's node has now; a transaction that trusts this life checks it."""
+        return self.incarnation + self.stopping
+
 
 @attrs.frozen
 class PartitionState:
@@ -115,6 +121,15 @@ class IsrChange:
     isr: tuple[int, ...]
     epochs: Mapping[int, int]
     min_insync: int
+
+
+class ElectionKind(enum.Enum):
+    """The rule by which an election that a client asks for chooses a leader (KIP-460)."""
+
+    PREFERRED = 0
+    """The first replica of the assignment, if it is live and in sync."""
+    UNCLEAN = 1
+    """Any live replica, for a partition without a leader; records may be lost."""
 
 
 class ActiveProducer(NamedTuple):

@@ -6,7 +6,7 @@ A Deferred of a change must not be cancelled: the change may be made nevertheles
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from zope.interface import Attribute, Interface
@@ -14,14 +14,19 @@ from zope.interface import Attribute, Interface
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
+    from kafkatx.errors import ErrorCode, RequestError
     from kafkatx.types import (
         BrokerNode,
         ClusterDelta,
         ClusterState,
+        ElectionKind,
+        IsrChange,
         LogDirRecord,
+        PartitionState,
         Placement,
         QuotaEntity,
         Topic,
+        TopicPartition,
     )
 
 ConfigChange: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
@@ -60,14 +65,36 @@ class IMetadataStore(Interface):
             data that belongs to it; with SettingError if the store cannot be reached or used.
         """
 
-    def register(directory_ids: Iterable[str]) -> Deferred[None]:
+    def register(directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
         """Announce that this broker serves: its logs are open, and it can be given partitions to lead.
 
         After a lost session the store registers the broker again by itself.
 
         :param directory_ids: ``directory.id`` of each log dir in use. By them the past life of this broker,
             which may still be registered, is told from another broker with the same id.
+        :param clean: False if the logs may lack records that this broker has acknowledged: its machine went
+            down before it had stopped in order. It leaves the in-sync replicas of each partition that have
+            another member.
         :return: fires with None; fails with SettingError, which names it, if another broker has this id.
+        """
+
+    def begin_stopping() -> Deferred[None]:
+        """Tell the cluster that this broker is about to stop: it should lead nothing (KIP-107's shutdown).
+
+        It stays registered, and goes on to act on the partitions that it leads. ``BrokerNode.stopping`` is
+        True for all brokers then, also after a lost session.
+
+        :return: fires with None, at once if it is not registered; fails with RequestError REQUEST_TIMED_OUT
+            if the cluster could not be told in time.
+        """
+
+    def report_offline(replicas: Collection[TopicPartition]) -> Deferred[None]:
+        """Tell the cluster that log dirs of this broker have failed.
+
+        The replicas are added to those that were reported before; ``ClusterState.offline`` has them until
+        this broker starts again. Each registration tells them, so this may be called before the first.
+
+        :return: as :meth:`begin_stopping`.
         """
 
     def subscribe(listener: Callable[[ClusterDelta], None]) -> None:
@@ -123,6 +150,42 @@ class IMetadataStore(Interface):
         :param changes: for each entity the quotas' values by name, already validated; None removes a quota,
             which need not exist.
         :return: fires with None.
+        """
+
+    def alter_isr(changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
+        """Change the in-sync replicas of partitions that this broker leads; one bad change spoils no other.
+
+        Each change is refused if its members are not those that the leader has counted: the transaction
+        checks the incarnation of every member. If the connection is lost before the reply comes, the outcome
+        is read when it is back; so the Deferred may fire late, but what it says is certain.
+
+        :return: fires with an outcome for each change, in order: the new state, which :attr:`state` shows
+            by then; or INVALID_UPDATE_VERSION: the state is another by now, or is not led by this broker;
+            INELIGIBLE_REPLICA: a member is dead, has registered again, or is no replica; or a new member is
+            stopping or offline; UNKNOWN_TOPIC_ID: the topic is gone; REQUEST_TIMED_OUT: nothing was changed,
+            since other changes came first again and again; UNKNOWN_SERVER_ERROR: the server refuses it.
+            Fails with CancelledError if the store stops.
+        """
+
+    def elect_leaders(
+        kind: ElectionKind, partitions: Collection[TopicPartition] | None
+    ) -> Deferred[dict[TopicPartition, RequestError | None]]:
+        """Elect leaders of partitions; only the controller can.
+
+        :param partitions: None: all that need such an election.
+        :return: fires with an entry for each partition: None: it has such a leader by now. With None for all
+            partitions there are no entries for those that need no election. Fails with RequestError
+            NOT_CONTROLLER.
+        """
+
+    def reassign(
+        changes: Mapping[TopicPartition, Sequence[int] | None],
+    ) -> Deferred[dict[TopicPartition, RequestError | None]]:
+        """Begin reassignments of replicas, or cancel them (KIP-455); only the controller can.
+
+        :param changes: the new replicas of each partition, the preferred leader first; None cancels.
+        :return: fires with an entry for each partition: None: the reassignment has begun, or is cancelled.
+            Fails with RequestError NOT_CONTROLLER.
         """
 
     def allocate_producer_ids(count: int) -> Deferred[range]:

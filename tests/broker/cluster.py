@@ -30,6 +30,7 @@ from kafkatx.types import (
     QuotaEntity,
     Topic,
 )
+from tests.broker.cluster_replicas import FakeReplicas, frozen, new_state
 from tests.broker.running import BrokerTestCase
 
 BROKER_ID = 1
@@ -60,7 +61,7 @@ class Command:
 
 
 @implementer(IMetadataStore)
-class FakeMetadataStore:
+class FakeMetadataStore(FakeReplicas):
     """The metadata of a cluster, as broker 1 sees it.
 
     Broker epochs and revisions come from one counter, as with ZooKeeper. The brokers 2 and 3 are registered
@@ -116,10 +117,7 @@ class FakeMetadataStore:
 
     def change(self, **changes: Any) -> None:
         """Show the state with other attributes; mappings may be dicts."""
-        frozen: dict[str, Any] = {
-            n: MappingProxyType(v) if isinstance(v, dict) else v for n, v in changes.items()
-        }
-        self.show(attrs.evolve(self.state, **frozen))
+        self.show(attrs.evolve(self.state, **frozen(changes)))
 
     def put(self, *topics: Topic) -> None:
         """Show the state with these topics, new or instead of those of the same names."""
@@ -137,20 +135,23 @@ class FakeMetadataStore:
         return Topic(
             name,
             uuid.UUID(int=self._last_topic_id),
-            tuple(self.elected(PartitionState(NO_LEADER, -1, tuple(one), (), -1)) for one in assignment),
+            tuple(self.elected(new_state(one)) for one in assignment),
             MappingProxyType(dict(configs or {})),
             name in INTERNAL_TOPICS,
         )
 
     def elected(self, partition: PartitionState) -> PartitionState:
-        """Return the next state of a partition: its first live replica leads, in the next epoch."""
-        live = [one for one in partition.replicas if one in self.state.brokers] or [NO_LEADER]
-        isr = (live[0],) if live[0] != NO_LEADER else partition.isr
+        """Return the next state of a partition: its first live replica leads, in the next epoch.
+
+        All live replicas of a new partition are in sync; of another one, the leader only.
+        """
+        live = tuple(one for one in partition.replicas if one in self.state.brokers)
+        isr = live if partition.partition_epoch < 0 else live[:1]
         return attrs.evolve(
             partition,
-            leader=live[0],
+            leader=live[0] if live else NO_LEADER,
             leader_epoch=partition.leader_epoch + 1,
-            isr=isr,
+            isr=isr or partition.isr,
             partition_epoch=partition.partition_epoch + 1,
             revision=self.count(),
         )
@@ -202,10 +203,10 @@ class FakeMetadataStore:
         known = MappingProxyType({topic.name: topic for topic in topics})
         self._before = attrs.evolve(self._before, topics=known, **changes)
 
-    def register(self, directory_ids: Iterable[str]) -> Deferred[None]:
+    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
         """Show this broker, and then the new leaders of the partitions that it is a replica of."""
         self.registered.append(tuple(directory_ids))
-        node = attrs.evolve(self._node, epoch=self.count())
+        node = attrs.evolve(self._node, epoch=self.count(), clean=clean)
         self.change(brokers={**self.state.brokers, node.id: node}, fenced=False)
         given = {
             name: attrs.evolve(

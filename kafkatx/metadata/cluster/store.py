@@ -8,15 +8,15 @@ writes the states of partitions (:mod:`kafkatx.metadata.cluster.control.controll
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import attrs
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from kafkatx.errors import SettingError
+from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, IMetadataStore, ITree
 from kafkatx.interfaces.nodes import SessionState, TreeError
 from kafkatx.metadata.cluster import cluster_nodes
@@ -37,10 +37,14 @@ from kafkatx.metadata.layout.fields import UnreadableNode, id_text
 from kafkatx.types import (
     BrokerNode,
     ClusterState,
+    ElectionKind,
+    IsrChange,
     LogDirRecord,
+    PartitionState,
     Placement,
     QuotaEntity,
     Topic,
+    TopicPartition,
 )
 
 CONTROLLER_ELIGIBLE = "kafkatx.controller.eligible"
@@ -162,7 +166,7 @@ class ClusterMetadataStore:
             self._tree, self._options.where, broker_id, lambda: id_text(self._random_id())
         )
 
-    def register(self, directory_ids: Iterable[str]) -> Deferred[None]:
+    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
         """Create this broker's node, and again after each lost session."""
         return Deferred.fromCoroutine(self._register(tuple(directory_ids)))
 
@@ -261,6 +265,30 @@ class ClusterMetadataStore:
         """Set and remove client quotas."""
         return Deferred.fromCoroutine(self._configs.alter_quotas(changes))
 
+    def alter_isr(self, changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
+        """Change the in-sync replicas of partitions that this broker leads."""
+        return succeed([ErrorCode.INVALID_UPDATE_VERSION for _ in changes])
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Collection[TopicPartition] | None
+    ) -> Deferred[dict[TopicPartition, RequestError | None]]:
+        """Elect leaders, if this broker is the controller."""
+        return fail(_not_controller())
+
+    def reassign(
+        self, changes: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> Deferred[dict[TopicPartition, RequestError | None]]:
+        """Reassign replicas, if this broker is the controller."""
+        return fail(_not_controller())
+
+    def begin_stopping(self) -> Deferred[None]:
+        """Tell the cluster that this broker is about to stop."""
+        return succeed(None)
+
+    def report_offline(self, replicas: Collection[TopicPartition]) -> Deferred[None]:
+        """Tell the cluster that these replicas of this broker are offline."""
+        return succeed(None)
+
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""
         return Deferred.fromCoroutine(producer_ids.allocate(self._tree, self._transactions, count))
@@ -280,3 +308,7 @@ class ClusterMetadataStore:
             found = self._new_uuid()
             if not id_text(found).startswith("-"):
                 return found
+
+
+def _not_controller() -> RequestError:
+    return RequestError(ErrorCode.NOT_CONTROLLER, "This broker is not the controller.")

@@ -27,6 +27,7 @@ from kafkatx.config.table import broker as b
 from kafkatx.config.table import log as log_table
 from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, IMetadataStore, Workers
+from kafkatx.metadata.embedded.alone import LoneBroker, led
 from kafkatx.metadata.embedded.location import find_file, put_aside, refuse_shared
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
@@ -34,7 +35,6 @@ from kafkatx.types import (
     ClusterDelta,
     ClusterState,
     LogDirRecord,
-    PartitionState,
     Placement,
     QuotaEntity,
     Topic,
@@ -63,7 +63,7 @@ _AnyChange: TypeAlias = _Change[Any, Any]
 
 
 @implementer(IMetadataStore)
-class EmbeddedMetadataStore:
+class EmbeddedMetadataStore(LoneBroker):
     """An :class:`~kafkatx.interfaces.IMetadataStore` for one broker.
 
     :param durable: False keeps the state in memory only; it ends with the process.
@@ -145,7 +145,7 @@ class EmbeddedMetadataStore:
         self._database = database
         return loaded
 
-    def register(self, directory_ids: Iterable[str]) -> Deferred[None]:
+    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
         """Do nothing: there are no other brokers to tell."""
         return succeed(None)
 
@@ -160,7 +160,7 @@ class EmbeddedMetadataStore:
         topic = Topic(
             name=name,
             topic_id=self._random_id(),
-            partitions=_led(assignment),
+            partitions=led(assignment),
             configs=MappingProxyType(dict(configs)),
             internal=name in INTERNAL_TOPICS,
         )
@@ -176,7 +176,7 @@ class EmbeddedMetadataStore:
 
     def add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> Deferred[Topic]:
         """Add partitions to a topic; all their replicas are in sync, their leaders' epoch is 0."""
-        added = _led(assignment)
+        added = led(assignment)
 
         def show(_: None) -> Topic:
             old = self._topics[name]
@@ -368,14 +368,6 @@ class EmbeddedMetadataStore:
             except Exception:
                 # the change is made: the other listeners and the caller must be told
                 self._log.failure("a listener of the cluster's state failed")
-
-
-def _led(assignment: Sequence[Sequence[int]]) -> tuple[PartitionState, ...]:
-    """Return new partitions: the first replica leads, and all are in sync."""
-    return tuple(
-        PartitionState(leader=replicas[0], leader_epoch=0, replicas=tuple(replicas), isr=tuple(replicas))
-        for replicas in assignment
-    )
 
 
 def kafka_id(number: uuid.UUID) -> str:

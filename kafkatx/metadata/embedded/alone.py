@@ -1,0 +1,106 @@
+"""The questions of replication where one broker is the whole cluster: most need no change. Pure.
+
+:class:`LoneBroker` is the base of :class:`kafkatx.metadata.embedded.store.EmbeddedMetadataStore`, which keeps
+the state.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+import attrs
+from twisted.internet.defer import Deferred, succeed
+
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import ClusterState, ElectionKind, IsrChange, PartitionState, TopicPartition
+
+
+class LoneBroker:
+    """The commands about replicas, for a broker that has all of them.
+
+    :ivar state: the state of the cluster.
+    """
+
+    state: ClusterState
+
+    def alter_isr(self, changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
+        """Refuse all changes: each partition has one replica, which is in sync."""
+        return succeed([self._altered(change) for change in changes])
+
+    def _altered(self, change: IsrChange) -> PartitionState | ErrorCode:
+        state = self._partition(change.topic_partition)
+        if state is None or change.topic_id not in self.state.topic_names:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        return state if (state, state.isr) == (change.state, change.isr) else ErrorCode.INVALID_UPDATE_VERSION
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Collection[TopicPartition] | None
+    ) -> Deferred[dict[TopicPartition, RequestError | None]]:
+        """Answer that no partition needs an election: this broker leads all of them."""
+        answers: dict[TopicPartition, RequestError | None] = {}
+        for one in partitions or ():
+            answers[one] = _unknown(one)
+            if self._partition(one) is not None:
+                answers[one] = RequestError(
+                    ErrorCode.ELECTION_NOT_NEEDED, f"{one}: the only broker of the cluster leads it."
+                )
+        return succeed(answers)
+
+    def reassign(
+        self, changes: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> Deferred[dict[TopicPartition, RequestError | None]]:
+        """Accept the replicas that each partition has; refuse others, and the end of what never began."""
+        return succeed({one: self._reassigned(one, replicas) for one, replicas in changes.items()})
+
+    def _reassigned(self, one: TopicPartition, replicas: Sequence[int] | None) -> RequestError | None:
+        state = self._partition(one)
+        if state is None:
+            return _unknown(one)
+        if replicas is None:
+            return RequestError(
+                ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{one}: its replicas are not being reassigned."
+            )
+        if tuple(replicas) != state.replicas:
+            return RequestError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"{one}: the cluster has one broker, {self.state.controller_id}; it has no others.",
+            )
+        return None
+
+    def begin_stopping(self) -> Deferred[None]:
+        """Do nothing: there are no other brokers to tell."""
+        return succeed(None)
+
+    def report_offline(self, replicas: Collection[TopicPartition]) -> Deferred[None]:
+        """Show these replicas as offline, until the next start."""
+        broker_id = self.state.controller_id
+        known = self.state.offline.get(broker_id, frozenset())
+        if not known.issuperset(replicas):
+            offline = MappingProxyType({broker_id: known.union(replicas)})
+            self._replace(attrs.evolve(self.state, offline=offline))
+        return succeed(None)
+
+    def _replace(
+        self, state: ClusterState, changed: Iterable[str] = (), deleted: Iterable[uuid.UUID] = ()
+    ) -> None:
+        raise NotImplementedError
+
+    def _partition(self, one: TopicPartition) -> PartitionState | None:
+        topic = self.state.topics.get(one.topic)
+        if topic is None or not 0 <= one.partition < len(topic.partitions):
+            return None
+        return topic.partitions[one.partition]
+
+
+def _unknown(one: TopicPartition) -> RequestError:
+    return RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {one}.")
+
+
+def led(assignment: Sequence[Sequence[int]]) -> tuple[PartitionState, ...]:
+    """Return new partitions: the first replica leads, and all are in sync."""
+    return tuple(
+        PartitionState(leader=replicas[0], leader_epoch=0, replicas=tuple(replicas), isr=tuple(replicas))
+        for replicas in assignment
+    )

@@ -15,8 +15,8 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from kafkatx.broker.changes import Changes
-from kafkatx.broker.replica.assignments import MOST_REPLICAS, plan_topic
 from kafkatx.broker.replica.topics import Topics
+from kafkatx.broker.requests.assignments import plan_topic
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.table import groups as g
 from kafkatx.errors import ErrorCode, RequestError, SettingError
@@ -121,11 +121,16 @@ class TopicCommands:
             await self.create(name, *self._defaults(name))
 
     def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
-        """Return the default assignment and configs; ``__consumer_offsets`` has settings of its own."""
+        """Return the default assignment and configs; ``__consumer_offsets`` has settings of its own.
+
+        That has at most as many replicas as there are live brokers: consumer groups need it in a cluster of
+        any size, and the default of its replication factor is 3.
+        """
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
         config = self._config
-        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], MOST_REPLICAS)
+        live = len(self._metadata.state.brokers)
+        replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], live)
         configs = {
             "cleanup.policy": "compact",
             "compression.type": "producer",

@@ -51,10 +51,13 @@ def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
 
 
 def warn_of_copies(values: Mapping[str, Any]) -> list[str]:
-    """Return a warning if the settings ask for copies of partitions, which there are none of yet."""
-    setting = b.DEFAULT_REPLICATION_FACTOR
-    if values[setting.name] > 1:
-        return [f"{setting.name}={values[setting.name]}: counts as 1, kafkatx does not copy partitions yet"]
+    """Return a warning if the settings ask a broker that is alone for copies of partitions."""
+    setting, store = b.DEFAULT_REPLICATION_FACTOR, b.KAFKATX_METADATA_STORE
+    if values[setting.name] > 1 and values[store.name] == store.default:
+        return [
+            f"{setting.name}={values[setting.name]}: a cluster of one broker creates no such topics; set it"
+            f" to 1, or {store.name} for a cluster of several brokers"
+        ]
     return []
 
 

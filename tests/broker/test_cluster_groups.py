@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import ClassVar
 
 from twisted.internet.defer import Deferred
 
@@ -28,6 +29,13 @@ SESSION_MS = 60_000
 
 
 class GroupsOfBrokersCase(ClusterOfBrokersCase):
+    """Groups whose partitions of ``__consumer_offsets`` have one replica."""
+
+    settings: ClassVar[dict[str, str]] = {
+        **ClusterOfBrokersCase.settings,
+        "offsets.topic.replication.factor": "1",
+    }
+
     def setUp(self) -> None:
         """Create a topic to commit offsets of."""
         super().setUp()

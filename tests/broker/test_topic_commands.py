@@ -9,8 +9,8 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, fail
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.replica.assignments import MOST_PARTITIONS
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.requests.assignments import MOST_PARTITIONS
 from kafkatx.config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values

@@ -105,11 +105,11 @@ class ChooseStoreTests(SynchronousTestCase):
 
 
 class CopiesTests(SynchronousTestCase):
-    def test_default(self) -> None:
-        """A default replication factor above 1 is one warning, which says that it counts as 1."""
-        for value, warnings in (
-            ("3", ("default.replication.factor=3: counts as 1, kafkatx does not copy partitions yet",)),
-            ("1", ()),
-        ):
-            config = BrokerConfig.load(None, {"default.replication.factor": value})
-            self.assertEqual(config.warnings, warnings)
+    def test_alone(self) -> None:
+        """A default replication factor above 1 is a warning for a broker that is alone, and for no other."""
+        cluster = {"zookeeper.connect": "zk:2181", "broker.id": "1"}
+        for factor, others, count in (("3", {}, 1), ("1", {}, 0), ("3", cluster, 0)):
+            config = BrokerConfig.load(None, {"default.replication.factor": factor, **others})
+            self.assertEqual(len(config.warnings), count, config.warnings)
+            for warning in config.warnings:
+                self.assertIn("default.replication.factor=3: a cluster of one broker", warning)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.replica.assignments import check_replicas, find_state
+from kafkatx.broker.requests.assignments import check_replicas, find_state
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.alter_partition_reassignments import (

@@ -1,9 +1,8 @@
 """CreatePartitions (key 37), versions 0-3: more partitions for topics (KIP-195).
 
 The new partitions can be written to when the reply comes, or some seconds later. Deviations from Apache
-Kafka: any broker serves it, not the controller alone; ``timeout_ms`` is ignored; a new partition has one
-replica, also in a topic that has more; ``__consumer_offsets`` cannot grow, because a group's partition
-depends on their number.
+Kafka: any broker serves it, not the controller alone; ``timeout_ms`` is ignored; ``__consumer_offsets``
+cannot grow, because a group's partition depends on their number.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.replica.assignments import check_copies, check_count, check_replicas, plan_partitions
+from kafkatx.broker.requests.assignments import check_count, check_factor, check_replicas, plan_partitions
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.errors import ErrorCode, RequestError
@@ -97,7 +96,7 @@ def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> l
         )
     for given in asked.assignments:
         check_replicas(state, given.broker_ids)
-        check_copies(len(given.broker_ids))
+        check_factor(given.broker_ids, len(topic.partitions[0].replicas))
     return [tuple(given.broker_ids) for given in asked.assignments]
 
 

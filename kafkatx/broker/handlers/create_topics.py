@@ -4,8 +4,7 @@
 Kafka's broker does not check it, and clients send -1 in older versions.
 
 Deviations from Apache Kafka: any broker serves it, not the controller alone; ``timeout_ms`` is ignored, and
-the reply comes when the topic can be written to, or some seconds after its creation; there is one replica
-of each partition.
+the reply comes when the topic can be written to, or some seconds after its creation.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.replica.assignments import BY_DEFAULT, check_copies, check_count, check_replicas
+from kafkatx.broker.requests.assignments import BY_DEFAULT, check_count, check_factor, check_replicas
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.broker.requests.slices import STEP
@@ -113,7 +112,7 @@ def _assignment(broker: Broker, asked: CreatableTopic) -> list[tuple[int, ...]]:
     check_count(len(by_number))
     for replicas in by_number.values():
         check_replicas(broker.metadata.state, replicas)
-        check_copies(len(replicas))
+        check_factor(replicas, len(by_number[0]))
     return [by_number[number] for number in sorted(by_number)]
 
 

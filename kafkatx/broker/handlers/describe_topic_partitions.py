@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.handlers.metadata import describe_partitions, is_new, missing_code, offline_here
+from kafkatx.broker.handlers.metadata import describe_partitions, is_new, missing_code, offline_replicas
 from kafkatx.broker.requests.authorized_operations import TOPIC_OPERATIONS
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -77,7 +77,7 @@ def _describe(
         )
         new.topic_authorized_operations = TOPIC_OPERATIONS
         return new, 0
-    offline = offline_here(broker, name)
+    offline = offline_replicas(broker, name)
     partitions = [
         DescribeTopicPartitionsResponsePartition(
             p.error_code,
@@ -86,11 +86,11 @@ def _describe(
             p.leader_epoch,
             p.replica_nodes,
             p.isr_nodes,
-            [],
+            list(topic.partitions[p.partition_index].eligible),
             [],
             p.offline_replicas,
         )
-        for p in describe_partitions(state, topic, broker.node_id, offline, range(start, start + room))
+        for p in describe_partitions(state, topic, offline, range(start, start + room))
     ]
     described = DescribeTopicPartitionsResponseTopic(
         0, name, topic.topic_id, topic.internal, partitions, TOPIC_OPERATIONS

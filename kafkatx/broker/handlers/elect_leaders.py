@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.replica.assignments import find_state
+from kafkatx.broker.requests.assignments import find_state
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.elect_leaders import (

@@ -9,7 +9,7 @@ not live is LEADER_NOT_AVAILABLE with leader -1, and so is a new topic whose par
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from twisted.internet.defer import Deferred
@@ -141,8 +141,7 @@ def _topic(
         return MetadataResponseTopic(
             ErrorCode.LEADER_NOT_AVAILABLE, topic.name, topic.topic_id, topic.internal
         )
-    offline = offline_here(broker, topic.name)
-    described = describe_partitions(state, topic, broker.node_id, offline)
+    described = describe_partitions(state, topic, offline_replicas(broker, topic.name))
     return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.internal, described)
 
 
@@ -163,34 +162,51 @@ def is_new(topic: Topic) -> bool:
     return all(partition.leader_epoch == NO_LEADER_EPOCH for partition in topic.partitions)
 
 
-def offline_here(broker: Broker, topic: str) -> list[bool]:
-    """Return for each partition of a topic True if this broker has it, in a log dir that failed."""
-    return [one is not None and one.offline for one in broker.topics.partitions.get(topic, ())]
+def offline_replicas(broker: Broker, topic: str) -> dict[int, set[int]]:
+    """Return the numbers of a topic's partitions whose logs are offline, by the id of their live broker.
+
+    The state tells of the others; of its own ones this broker knows before the state shows them.
+    """
+    offline = {
+        broker_id: {name.partition for name in names if name.topic == topic}
+        for broker_id, names in broker.metadata.state.offline.items()
+    }
+    here = broker.topics.partitions.get(topic, ())
+    own = {number for number, one in enumerate(here) if one is not None and one.offline}
+    if own:
+        offline[broker.node_id] = offline.get(broker.node_id, set()) | own
+    return offline
 
 
 def describe_partitions(
-    state: ClusterState, topic: Topic, node_id: int, offline: list[bool], numbers: range | None = None
+    state: ClusterState, topic: Topic, offline: Mapping[int, set[int]], numbers: range | None = None
 ) -> list[MetadataResponsePartition]:
     """Describe the partitions of a topic.
 
-    :param offline: for each partition, True if this broker, *node_id*, has it in a log dir that failed.
+    :param offline: as :func:`offline_replicas` returns.
     :param numbers: the wanted partitions; numbers that do not exist are ignored. None: all.
     """
     described = []
+    brokers, nothing = state.brokers, frozenset[int]()
     first, end = (0, None) if numbers is None else (numbers.start, numbers.stop)
     for number, partition in enumerate(topic.partitions[first:end], first):
-        leads = partition.leader in state.brokers
-        lost = number < len(offline) and offline[number]
+        leader = partition.leader
+        leads = leader in brokers
+        lost = offline and number in offline.get(leader, nothing)
         error = ErrorCode.KAFKA_STORAGE_ERROR if lost else ErrorCode.NONE
         described.append(
             MetadataResponsePartition(
                 error if leads else ErrorCode.LEADER_NOT_AVAILABLE,
                 number,
-                partition.leader if leads else -1,
+                leader if leads else -1,
                 partition.leader_epoch,
                 list(partition.replicas),
                 list(partition.isr),
-                [r for r in partition.replicas if r not in state.brokers or (lost and r == node_id)],
+                [
+                    one
+                    for one in partition.replicas
+                    if one not in brokers or (offline and number in offline.get(one, nothing))
+                ],
             )
         )
     return described

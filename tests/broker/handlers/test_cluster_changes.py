@@ -57,15 +57,25 @@ class TopicTests(ClusterWideTestCase):
         self.assertEqual(self.replicas("on-3"), [(3,)])
 
     def test_create_with_copies(self) -> None:
-        """More than one replica is refused, by number and by assignment."""
-        given = [create_topics.CreatableReplicaAssignment(0, [1, 2])]
+        """Partitions have as many replicas as asked for, by number or by assignment; all of them the same."""
+
+        def assigned(name: str, *replicas: list[int]) -> create_topics.CreatableTopic:
+            given = [create_topics.CreatableReplicaAssignment(n, one) for n, one in enumerate(replicas)]
+            return create_topics.CreatableTopic(name, -1, -1, given)
+
         results = self.create(
-            create_topics.CreatableTopic("a", 1, 3), create_topics.CreatableTopic("b", -1, -1, given)
+            create_topics.CreatableTopic("a", 1, 3),
+            assigned("b", [1, 2], [3, 1]),
+            assigned("c", [1, 2], [3]),
+            create_topics.CreatableTopic("d", 1, 4),
         )
-        self.assertEqual(codes(results), [ErrorCode.INVALID_REPLICATION_FACTOR] * 2)
-        for result in results:
-            self.assertIn("kafkatx does not copy partitions yet", result.error_message or "")
-        self.assertEqual(self.commands(), [])
+        refused = [ErrorCode.INVALID_REPLICA_ASSIGNMENT, ErrorCode.INVALID_REPLICATION_FACTOR]
+        self.assertEqual(codes(results), [0, 0, *refused])
+        self.assertEqual([result.replication_factor for result in results[:2]], [3, 2])
+        self.assertEqual([sorted(one) for one in self.replicas("a")], [[1, 2, 3]])
+        self.assertEqual(self.replicas("b"), [(1, 2), (3, 1)])
+        here = [name for name in self.broker.store.logs if name.topic == "b"]
+        self.assertEqual(sorted(name.partition for name in here), [0, 1])
 
     def test_late(self) -> None:
         """After a creation that is not made in time, others of the request are not tried."""

@@ -31,10 +31,11 @@ class CreationTests(ClusterTestCase, MembersTestCase):
         return self.metadata.make_topic(CONSUMER_OFFSETS, [[2], [2], [2]])
 
     def test_spread(self) -> None:
-        """The topic's partitions are spread over all brokers, with one replica each."""
+        """The topic's partitions are spread over all brokers, with replicas as the setting says."""
         self.successResultOf(self.find())
         partitions = self.metadata.state.topics[CONSUMER_OFFSETS].partitions
-        self.assertEqual(sorted(p.replicas for p in partitions), [(1,), (2,), (3,)])
+        self.assertEqual(sorted(p.replicas[0] for p in partitions), [1, 2, 3])
+        self.assertEqual([sorted(p.replicas) for p in partitions], [[1, 2, 3]] * 3)
         self.assertEqual([p.topic_partition.partition for p in partitions_of(self.broker)],
                          [n for n, p in enumerate(partitions) if p.leader == 1])  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.replica.assignments import MOST_PARTITIONS
+from kafkatx.broker.requests.assignments import MOST_PARTITIONS
 from kafkatx.errors import ErrorCode
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.create_partitions import (
@@ -129,15 +129,18 @@ class CreatePartitionsTests(BrokerTestCase):
         states = self.broker.metadata.state.topics["t"].partitions
         self.assertEqual([state.replicas for state in states[2:]], [(0,), (1,), (0,), (0,)])
         (result,) = self.grow(topic(7, assignments=[[0, 1]]))
-        self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICATION_FACTOR)
-        self.assertIn("kafkatx does not copy partitions yet", result.error_message or "")
+        self.assertEqual(result.error_code, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+        self.assertIn("partition 0 has 1", result.error_message or "")
 
     def test_topic_with_copies(self) -> None:
-        """In a topic of Apache Kafka's with two replicas, a new partition has one."""
+        """New partitions have as many replicas as partition 0; with fewer brokers there are none."""
         self.successResultOf(Deferred.fromCoroutine(self.broker.topic_commands.create("wide", [[0, 1]])))
+        self.assertEqual(codes(self.grow(topic(2, "wide"))), [ErrorCode.INVALID_REPLICATION_FACTOR])
+        self.add_broker()
         self.assertEqual(codes(self.grow(topic(2, "wide"))), [0])
+        self.assertEqual(codes(self.grow(topic(3, "wide", assignments=[[1, 0]]))), [0])
         states = self.broker.metadata.state.topics["wide"].partitions
-        self.assertEqual([state.replicas for state in states], [(0, 1), (0,)])
+        self.assertEqual([state.replicas for state in states], [(0, 1), (1, 0), (1, 0)])
 
     def test_internal_topic(self) -> None:
         """The offsets topic does not grow, since its partition count determines a group's partition."""

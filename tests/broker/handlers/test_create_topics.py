@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kafkatx.broker.replica.assignments import MOST_PARTITIONS
+from kafkatx.broker.requests.assignments import MOST_PARTITIONS
 from kafkatx.errors import ErrorCode, SettingError
 from kafkatx.wire.messages.create_topics import (
     CreatableReplicaAssignment,

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.replica.assignments import (
+from kafkatx.broker.requests.assignments import (
     MOST_PARTITIONS,
+    check_factor,
     check_replicas,
     find_state,
     plan_partitions,
@@ -57,16 +58,19 @@ class NewTopicTests(PlanTestCase):
         self.assertEqual(self.plan(state_of(1, 2, 3, racks="aab"), 3), [(1,), (3,), (2,)])
 
     def test_defaults(self) -> None:
-        """The settings replace -1; a default replication factor above 1 counts as 1."""
+        """The settings replace -1."""
         planned = self.plan(state_of(1, 2, 3), -1, -1, num_partitions="2", default_replication_factor="3")
-        self.assertEqual(planned, [(1,), (2,)])
+        self.assertEqual(planned, [(1, 2, 3), (2, 3, 1)])
 
     def test_copies(self) -> None:
-        """A replication factor above 1 is refused, whatever the number of brokers, with the reason."""
-        for brokers in ((1,), (1, 2, 3)):
-            code, why = self.refused(state_of(*brokers), 1, 2)
-            self.assertEqual(code, ErrorCode.INVALID_REPLICATION_FACTOR)
-            self.assertIn("kafkatx does not copy partitions yet", why)
+        """A partition has as many replicas as asked for, on different brokers, and no more than there are."""
+        self.assertEqual(self.plan(state_of(1, 2, 3), 3, 2), [(1, 2), (2, 3), (3, 1)])
+        for default in (False, True):
+            asked = (-1, -1) if default else (1, 3)
+            with self.assertRaises(RequestError) as caught:
+                self.plan(state_of(1, 2), *asked, default_replication_factor="3")
+            self.assertEqual(caught.exception.code, ErrorCode.INVALID_REPLICATION_FACTOR)
+            self.assertIn("replication factor 3: there are 2 live brokers", str(caught.exception))
 
     def test_no_broker(self) -> None:
         """No topic is planned while no broker is registered."""
@@ -88,8 +92,10 @@ class NewPartitionTests(PlanTestCase):
         self.assertEqual(plan_partitions(state_of(1, 2, 3), topic_of((2,), (3,)), 2), [(1,), (2,)])
 
     def test_copies(self) -> None:
-        """New partitions of a topic with copies have one replica."""
-        self.assertEqual(plan_partitions(state_of(1, 2, 3), topic_of((2, 3)), 1), [(3,)])
+        """New partitions have as many replicas as partition 0."""
+        self.assertEqual(plan_partitions(state_of(1, 2, 3), topic_of((2, 3)), 1), [(3, 2)])
+        error = self.assertRaises(RequestError, plan_partitions, state_of(1), topic_of((1, 2)), 1)
+        self.assertEqual(error.code, ErrorCode.INVALID_REPLICATION_FACTOR)
 
     def test_count(self) -> None:
         """Too many are refused."""
@@ -106,6 +112,12 @@ class GivenTests(SynchronousTestCase):
         for bad in ([], [1, 1], [3], [-1]):
             error = self.assertRaises(RequestError, check_replicas, state_of(1, 2), bad)
             self.assertEqual(error.code, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+
+    def test_factor(self) -> None:
+        """All partitions of a topic have the same number of replicas."""
+        check_factor([1, 2], 2)
+        error = self.assertRaises(RequestError, check_factor, [1], 2)
+        self.assertEqual(error.code, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
 
     def test_find(self) -> None:
         """A partition is found by topic and number."""

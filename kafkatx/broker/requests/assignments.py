@@ -2,7 +2,7 @@
 
 New partitions are spread over the live brokers as Apache Kafka does
 (:mod:`kafkatx.metadata.controller.assignment`). Any broker does this for the clients that ask it; the
-handlers of CreateTopics and CreatePartitions use it, and :mod:`kafkatx.broker.replica.topics`.
+handlers of CreateTopics and CreatePartitions use it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from kafkatx.types import ClusterState, PartitionState, Topic
 MOST_PARTITIONS = 10_000
 """Partitions that one request may create, as in Apache Kafka: each costs files and memory."""
 
-MOST_REPLICAS = 1
-"""Replicas of a new partition: kafkatx does not copy partitions yet."""
-
 BY_DEFAULT = -1
 
 
@@ -35,32 +32,28 @@ def plan_topic(
     """Return the replicas of each partition of a new topic, the preferred leader first.
 
     :param partitions: ``BY_DEFAULT``: as ``num.partitions`` says.
-    :param replication_factor: ``BY_DEFAULT``: as ``default.replication.factor`` says, as far as there are
-        copies.
+    :param replication_factor: ``BY_DEFAULT``: as ``default.replication.factor`` says.
     :param draw: returns a random number below its argument.
-    :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR, or as
-        :func:`assign_replicas`.
+    :raises RequestError: INVALID_PARTITIONS, POLICY_VIOLATION, INVALID_REPLICATION_FACTOR (there are fewer
+        live brokers), or as :func:`assign_replicas`.
     """
     if partitions == BY_DEFAULT:
         partitions = config[broker_table.NUM_PARTITIONS]
     if replication_factor == BY_DEFAULT:
-        replication_factor = min(MOST_REPLICAS, config[broker_table.DEFAULT_REPLICATION_FACTOR])
+        replication_factor = config[broker_table.DEFAULT_REPLICATION_FACTOR]
     check_count(partitions)
-    check_copies(replication_factor)
     live = _racks(state)
     start, shift = (draw(len(live)), draw(len(live))) if len(live) > 1 else (0, 0)
     return assign_replicas(live, partitions, replication_factor, start, shift)
 
 
 def plan_partitions(state: ClusterState, topic: Topic, added: int) -> list[tuple[int, ...]]:
-    """Return the replicas of each of *added* new partitions of a topic.
-
-    A topic of Apache Kafka's may have more replicas than kafkatx makes; its new partitions do not.
+    """Return the replicas of each of *added* new partitions of a topic, as many as partition 0 has.
 
     :raises RequestError: POLICY_VIOLATION, or as :func:`assign_replicas`.
     """
     check_count(added)
-    existing = [partition.replicas[:MOST_REPLICAS] for partition in topic.partitions]
+    existing = [partition.replicas for partition in topic.partitions]
     return assign_new_partitions(_racks(state), existing, added)
 
 
@@ -81,18 +74,6 @@ def check_count(partitions: int) -> None:
         )
 
 
-def check_copies(replication_factor: int) -> None:
-    """Check how many replicas a new partition is to have.
-
-    :raises RequestError: INVALID_REPLICATION_FACTOR.
-    """
-    if replication_factor > MOST_REPLICAS:
-        raise RequestError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"replication factor {replication_factor}: kafkatx does not copy partitions yet: use 1",
-        )
-
-
 def check_replicas(state: ClusterState, replicas: Sequence[int]) -> None:
     """Check that a partition could have these replicas.
 
@@ -104,6 +85,19 @@ def check_replicas(state: ClusterState, replicas: Sequence[int]) -> None:
         raise RequestError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"{list(replicas)} must be different brokers out of {sorted(known)}",
+        )
+
+
+def check_factor(replicas: Sequence[int], replication_factor: int) -> None:
+    """Check that a partition has as many replicas as the others of its topic.
+
+    :raises RequestError: INVALID_REPLICA_ASSIGNMENT, as Apache Kafka.
+    """
+    if len(replicas) != replication_factor:
+        raise RequestError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{list(replicas)}: all partitions of a topic must have the same number of replicas, and"
+            f" partition 0 has {replication_factor}",
         )
 
 

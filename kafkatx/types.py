@@ -90,6 +90,7 @@ class PartitionState:
         ``min.insync.replicas``: they have all committed records, and may lead (KIP-966). While there are
         some, the high watermark stands still.
     :ivar recovering: the leader was elected although it was not in sync (KIP-704).
+    :ivar others: keys of the state's node that kafkatx does not know; they stay when it is written again.
     """
 
     leader: int
@@ -102,6 +103,7 @@ class PartitionState:
     removing: tuple[int, ...] = ()
     eligible: tuple[int, ...] = ()
     recovering: bool = False
+    others: Mapping[str, object] = attrs.field(default=MappingProxyType({}), hash=False, repr=False)
 
 
 @attrs.frozen

@@ -34,10 +34,8 @@ from typing import TypeAlias
 
 import attrs
 
+from kafkatx.metadata.layout.topics import NO_TOPIC_ID as NO_TOPIC_ID  # other modules know it from here
 from kafkatx.types import NO_LEADER, BrokerNode, ClusterState, PartitionState, Topic
-
-NO_TOPIC_ID = uuid.UUID(int=0)
-"""The id of a topic whose node has none, as Kafka's ``Uuid.ZERO_UUID``."""
 
 
 @attrs.frozen

@@ -4,16 +4,18 @@
 "states":[["T",0,{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":5,"isr":[1]},0]],
 "deleted":[["T","<topic id>"]],"configs":["topics/T","users/u"],"deleting":["T"]}``
 
-All keys but ``version`` and ``by`` are optional. Each record is made in the transaction that it reports, so
-its czxid is the mzxid of the nodes that the transaction changed. Every broker reads the records in order and
-applies what is newer than its own state. A record that would be larger than :data:`MOST_BYTES` has null in
-place of the content of its topics: readers then read the nodes.
+All keys but ``version`` and ``by`` are optional. A topic that is being reassigned also has the keys
+``adding_replicas`` and ``removing_replicas`` of its node. Each record is made in the transaction that it
+reports, so its czxid is the mzxid of the nodes that the transaction changed. Every broker reads the records
+in order and applies what is newer than its own state. A record that would be larger than :data:`MOST_BYTES`
+has null in place of the content of its topics: readers then read the nodes.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import attrs
 
@@ -29,10 +31,17 @@ from kafkatx.metadata.layout.fields import (
     quoted,
 )
 from kafkatx.metadata.layout.partition_states import StateNode
-from kafkatx.metadata.layout.topics import read_replicas, replicas_members
+from kafkatx.metadata.layout.topics import (
+    TopicNode,
+    read_reassigned,
+    read_replicas,
+    reassigned_members,
+    replicas_members,
+)
 
 VERSION = 1
 MOST_BYTES = 256 * 1024
+_NOTHING: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
 @attrs.frozen
@@ -42,12 +51,23 @@ class TopicChange:
     :ivar version: version of the topic's node.
     :ivar partitions: the replicas of each partition, by its number.
     :ivar configs: its configs; None if they are as before.
+    :ivar adding: replicas that a reassignment adds, by partition; only of partitions that have some.
+    :ivar removing: those that it removes.
     """
 
     topic_id: uuid.UUID
     version: int
     partitions: tuple[tuple[int, ...], ...]
     configs: Mapping[str, str] | None = None
+    adding: Mapping[int, tuple[int, ...]] = _NOTHING
+    removing: Mapping[int, tuple[int, ...]] = _NOTHING
+
+    @classmethod
+    def of(
+        cls, node: TopicNode, topic_id: uuid.UUID, version: int, configs: Mapping[str, str] | None = None
+    ) -> TopicChange:
+        """Return the change to the content of a topic's node."""
+        return cls(topic_id, version, node.partitions, configs, node.adding_replicas, node.removing_replicas)
 
 
 @attrs.frozen
@@ -132,6 +152,10 @@ def _topic_members(change: TopicChange) -> dict[str, object]:
     }
     if change.configs is not None:
         members["configs"] = dict(change.configs)
+    if change.adding:
+        members["adding_replicas"] = reassigned_members(change.adding)
+    if change.removing:
+        members["removing_replicas"] = reassigned_members(change.removing)
     return members
 
 
@@ -143,7 +167,12 @@ def _topic(fields: Fields | None) -> TopicChange | None:
         raise fields.wrong("topic_id", "a topic id")
     configs = None if fields.optional_object("configs") is None else fields.text_map("configs")
     return TopicChange(
-        topic_id, fields.integer("version", lowest=0), read_replicas(fields, "partitions"), configs
+        topic_id,
+        fields.integer("version", lowest=0),
+        read_replicas(fields, "partitions"),
+        configs,
+        read_reassigned(fields, "adding_replicas"),
+        read_reassigned(fields, "removing_replicas"),
     )
 
 

@@ -1,21 +1,23 @@
-"""Nodes below ``/kafkatx`` that a broker keeps about itself: its incarnation and its log dirs. Pure.
+"""Nodes below ``/kafkatx`` that a broker keeps about itself: incarnation, log dirs, offline replicas. Pure.
 
 - ``/kafkatx/incarnations/1``: ``{"version":1,"host":"h","clean":true,"stopping":false}``, set when the broker
   registers and when it begins to stop; the node's version tells one life of a broker from the next.
 - ``/kafkatx/log_dirs/1``: ``{"version":1,"log_dirs":{"<directory id>":"/data/kafka"}}``.
 - ``/kafkatx/log_dirs/1/<topic id>``: ``{"version":1,"partitions":{"0":"<directory id>"},"deleted":false}``:
   the log dir of each partition that the broker has a log of, as ``types.LogDirRecord`` explains.
+- ``/kafkatx/offline/1``, ephemeral: ``{"version":1,"partitions":{"T":[0,3]}}``: the replicas of a live broker
+  whose log dirs have failed.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import attrs
 
 from kafkatx.metadata.layout.fields import UnreadableNode, encode, natural, parse, quoted
-from kafkatx.types import LogDirRecord
+from kafkatx.types import LogDirRecord, TopicPartition
 
 VERSION = 1
 
@@ -94,6 +96,25 @@ def decode_placed_topic(path: str, data: bytes) -> PlacedTopic:
             raise UnreadableNode(path, f'"partitions":{{{quoted(name)}:...}}', "numbers of partitions")
         partitions[number] = directory
     return PlacedTopic(partitions, fields.flag("deleted"))
+
+
+def encode_offline(replicas: Collection[TopicPartition]) -> bytes:
+    """Return the content of the list of a broker's offline replicas."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(replicas):
+        topics.setdefault(topic, []).append(partition)
+    return encode({"version": VERSION, "partitions": topics})
+
+
+def decode_offline(path: str, data: bytes) -> frozenset[TopicPartition]:
+    """Read the content of the list of a broker's offline replicas.
+
+    :raises UnreadableNode: it is not one of version 1.
+    """
+    fields = parse(path, data)
+    fields.version(VERSION, VERSION)
+    found = fields.object("partitions")
+    return frozenset(TopicPartition(topic, number) for topic in found for number in found.integers(topic))
 
 
 def log_dir_record(log_dirs: Mapping[str, str], topics: Mapping[uuid.UUID, PlacedTopic]) -> LogDirRecord:

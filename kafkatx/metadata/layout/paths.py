@@ -26,12 +26,23 @@ CONFIG = "/config"
 CONFIG_CHANGES = "/config/changes"
 DELETE_TOPICS = "/admin/delete_topics"
 """Children: the names of the topics to delete; their content is empty."""
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+"""The reassignments that a tool for Apache Kafka before 2.6 asks for."""
+PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+"""The preferred elections that a tool for Apache Kafka before 2.4 asks for."""
 PRODUCER_IDS = "/latest_producer_id_block"
 
 INCARNATIONS = "/kafkatx/incarnations"
 LEASES = "/kafkatx/leases"
 CHANGES = "/kafkatx/changes"
 LOG_DIRS = "/kafkatx/log_dirs"
+OFFLINE = "/kafkatx/offline"
+"""Children: the ids of live brokers with replicas whose log dirs have failed; ephemeral."""
+DELETIONS = "/kafkatx/deletions"
+"""Its version rises by one with each transaction that completes deletions of topics; its content is empty.
+
+A transaction that checks it writes no state into a topic that was deleted and created again.
+"""
 IMPORT = "/kafkatx/import"
 """There while the state of an embedded metadata store is being imported: brokers must not start."""
 
@@ -59,6 +70,8 @@ PERSISTENT = (
     LEASES,
     CHANGES,
     LOG_DIRS,
+    OFFLINE,
+    DELETIONS,
 )
 """The nodes that each broker makes at its start if they are missing, empty, parents first.
 
@@ -122,6 +135,11 @@ def incarnation(broker_id: int) -> str:
 def lease(broker_id: int) -> str:
     """Return the path of the node that a broker sets to renew its lease."""
     return f"{LEASES}/{broker_id}"
+
+
+def offline(broker_id: int) -> str:
+    """Return the path of the list of a broker's replicas whose log dirs have failed."""
+    return f"{OFFLINE}/{broker_id}"
 
 
 def log_dirs(broker_id: int) -> str:

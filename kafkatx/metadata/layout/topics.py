@@ -15,8 +15,11 @@ from types import MappingProxyType
 import attrs
 
 from kafkatx.metadata.layout.fields import Fields, UnreadableNode, encode, id_text, natural, parse, quoted
+from kafkatx.types import Topic
 
 VERSION = 3
+NO_TOPIC_ID = uuid.UUID(int=0)
+"""The id of a topic whose node has none, as Kafka's ``Uuid.ZERO_UUID``."""
 _NOTHING: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
@@ -35,14 +38,25 @@ class TopicNode:
     adding_replicas: Mapping[int, tuple[int, ...]] = _NOTHING
     removing_replicas: Mapping[int, tuple[int, ...]] = _NOTHING
 
+    @classmethod
+    def of(cls, topic: Topic) -> TopicNode:
+        """Return the node of a topic."""
+        numbered = list(enumerate(topic.partitions))
+        return cls(
+            None if topic.topic_id == NO_TOPIC_ID else topic.topic_id,
+            tuple(each.replicas for each in topic.partitions),
+            {number: each.adding for number, each in numbered if each.adding},
+            {number: each.removing for number, each in numbered if each.removing},
+        )
+
     def encode(self) -> bytes:
         """Return the content of the node, in version 3."""
         members: dict[str, object] = {"version": VERSION}
         if self.topic_id is not None:
             members["topic_id"] = id_text(self.topic_id)
         members["partitions"] = replicas_members(self.partitions)
-        members["adding_replicas"] = {str(number): ids for number, ids in self.adding_replicas.items()}
-        members["removing_replicas"] = {str(number): ids for number, ids in self.removing_replicas.items()}
+        members["adding_replicas"] = reassigned_members(self.adding_replicas)
+        members["removing_replicas"] = reassigned_members(self.removing_replicas)
         return encode(members)
 
 
@@ -56,8 +70,8 @@ def decode(path: str, data: bytes) -> TopicNode:
     return TopicNode(
         topic_id=fields.topic_id("topic_id"),
         partitions=read_replicas(fields, "partitions"),
-        adding_replicas=_reassigned(fields, "adding_replicas"),
-        removing_replicas=_reassigned(fields, "removing_replicas"),
+        adding_replicas=read_reassigned(fields, "adding_replicas"),
+        removing_replicas=read_reassigned(fields, "removing_replicas"),
     )
 
 
@@ -78,7 +92,16 @@ def replicas_members(partitions: Sequence[Sequence[int]]) -> dict[str, Sequence[
     return {str(number): replicas for number, replicas in enumerate(partitions)}
 
 
-def _reassigned(fields: Fields, key: str) -> Mapping[int, tuple[int, ...]]:
+def reassigned_members(replicas: Mapping[int, Sequence[int]]) -> dict[str, Sequence[int]]:
+    """Return replicas of some partitions as :func:`read_reassigned` reads them."""
+    return {str(number): ids for number, ids in replicas.items()}
+
+
+def read_reassigned(fields: Fields, key: str) -> Mapping[int, tuple[int, ...]]:
+    """Read the replicas that a reassignment adds or removes, by partition; none if the key is missing.
+
+    :raises UnreadableNode: keys are no numbers of partitions, or replicas are no broker ids.
+    """
     found = fields.optional_object(key)
     if found is None:
         return _NOTHING

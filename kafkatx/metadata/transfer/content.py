@@ -93,8 +93,7 @@ def _config(entity: ConfigEntity, data: bytes) -> Create:
 def _topic(topic: Topic) -> Iterator[Create]:
     name = topic.name
     yield _config(entities.topic(name), configs.encode_configs(topic.configs))
-    replicas = tuple(partition.replicas for partition in topic.partitions)
-    yield Create(paths.topic(name), TopicNode(topic.topic_id, replicas).encode())
+    yield Create(paths.topic(name), TopicNode.of(topic).encode())
     yield Create(paths.partitions(name))
     for number, state in enumerate(topic.partitions):
         node = StateNode(state.leader, max(state.leader_epoch, 0), controller_epoch=0, isr=state.isr)

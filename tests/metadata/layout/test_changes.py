@@ -64,6 +64,17 @@ class ChangeRecordTests(SynchronousTestCase):
             ("deleted", [["T", "x"]]),
             ("configs", [1]),
             ("deleting", "T"),
+            (
+                "topics",
+                {
+                    "T": {
+                        "topic_id": "_-7dzLuqmYh3ZlVEMyIRAA",
+                        "version": 0,
+                        "partitions": {},
+                        "adding_replicas": 1,
+                    }
+                },
+            ),
         ):
             with self.assertRaises(UnreadableNode, msg=f"{key} {value}") as caught:
                 decode(PATH, json.dumps(json.loads(TEXT) | {key: value}).encode())
@@ -82,6 +93,7 @@ class ChangeRecordTests(SynchronousTestCase):
                             None,
                             TopicChange(ID, random.randint(0, 9), ((1, 2),) * random.randint(0, 12), None),
                             TopicChange(ID, 0, ((3,),), {"a": "b"}),
+                            TopicChange(ID, 1, ((3, 4),), None, {0: (4,)}, {0: (3,)}),
                         )
                     )
                     for name in random.sample(names, random.randint(0, 3))

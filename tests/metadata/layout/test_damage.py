@@ -9,6 +9,7 @@ from random import Random
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.metadata.layout import (
+    admin,
     brokers,
     changes,
     configs,
@@ -20,6 +21,7 @@ from kafkatx.metadata.layout import (
 )
 from kafkatx.metadata.layout.fields import UnreadableNode
 from tests.metadata.layout import (
+    test_admin,
     test_brokers,
     test_changes,
     test_controller,
@@ -39,6 +41,9 @@ NODES: dict[Callable[[bytes], object], bytes] = {
     lambda data: incarnations.decode_incarnation(PATH, data): incarnations.Incarnation("h").encode(),
     lambda data: incarnations.decode_log_dirs(PATH, data): incarnations.encode_log_dirs({"a": "b"}),
     lambda data: incarnations.decode_placed_topic(PATH, data): incarnations.PlacedTopic({0: "a"}).encode(),
+    lambda data: incarnations.decode_offline(PATH, data): b'{"version":1,"partitions":{"T":[0,3]}}',
+    admin.decode_reassignments: test_admin.REASSIGNMENTS,
+    admin.decode_elections: test_admin.ELECTIONS,
     controller.decode_controller: test_controller.KAFKA_3_9,
     controller.decode_epoch: b"12",
     controller.decode_cluster_id: controller.encode_cluster_id("x"),

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.metadata.layout import incarnations as i
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.types import TopicPartition
 
 PATH = "/kafkatx/incarnations/1"
 
@@ -27,6 +28,16 @@ class IncarnationTests(SynchronousTestCase):
             b'{"version":1,"host":"h"}',
         ):
             self.assertRaises(UnreadableNode, i.decode_incarnation, PATH, data)
+
+
+class OfflineTests(SynchronousTestCase):
+    def test_content(self) -> None:
+        """The offline replicas are what the layout says, and come back."""
+        replicas = {TopicPartition("T", 3), TopicPartition("S", 1), TopicPartition("T", 0)}
+        data = i.encode_offline(replicas)
+        self.assertEqual(data, b'{"version":1,"partitions":{"S":[1],"T":[0,3]}}')
+        self.assertEqual(i.decode_offline("/kafkatx/offline/1", data), replicas)
+        self.assertRaises(UnreadableNode, i.decode_offline, "/kafkatx/offline/1", b'{"version":1}')
 
 
 class LogDirTests(SynchronousTestCase):

@@ -36,15 +36,34 @@ class StateNodeTests(SynchronousTestCase):
 
     def test_unknown_keys(self) -> None:
         """Keys that kafkatx does not know stay in the node when it is written again."""
-        data = KAFKA_3_9[:-1] + b',"kafkatx_eligible":[2],"x":{"y":null}}'
+        data = KAFKA_3_9[:-1] + b',"x":{"y":null}}'
         node = decode(PATH, data)
         self.assertEqual(json.loads(node.encode()), json.loads(data))
+        state = node.state((1, 2, 3), partition_epoch=7, revision=99)
+        self.assertEqual(StateNode.of(state, 4), node)
+
+    def test_eligible(self) -> None:
+        """Eligible brokers are in the node only if there are some."""
+        node = decode(PATH, KAFKA_3_9[:-1] + b',"kafkatx_eligible":[2]}')
+        self.assertEqual((node.eligible, node.others), ((2,), {}))
+        self.assertIn(b'"kafkatx_eligible":[2]', node.encode())
+        state = node.state((1, 2, 3), 7, 99, adding=(3,), removing=(2,))
+        self.assertEqual((state.eligible, state.adding, state.removing), ((2,), (3,), (2,)))
+        self.assertEqual(StateNode.of(state, 4), node)
+        self.assertNotIn(b"eligible", decode(PATH, KAFKA_3_9).encode())
 
     def test_wrong(self) -> None:
         """Missing keys, other types and newer versions are errors."""
         valid = json.loads(KAFKA_3_9)
         changes: list[dict[str, object]] = [{key: None} for key in valid]
-        changes += [{"version": 2}, {"leader": "1"}, {"leader": -2}, {"leader_epoch": -1}, {"isr": [True]}]
+        changes += [
+            {"kafkatx_eligible": 1},
+            {"version": 2},
+            {"leader": "1"},
+            {"leader": -2},
+            {"leader_epoch": -1},
+            {"isr": [True]},
+        ]
         for change in [*changes, {"leader_recovery_state": 2}, {"isr": {"0": 1}}]:
             with self.assertRaises(UnreadableNode, msg=str(change)):
                 decode(PATH, json.dumps(valid | change).encode())
@@ -64,6 +83,7 @@ class StateNodeTests(SynchronousTestCase):
                 random.randint(0, 2**31 - 1),
                 tuple(random.sample(range(9), random.randint(0, 4))),
                 random.random() < 0.5,
-                {"kafkatx_eligible": [1]} if random.random() < 0.5 else {},
+                tuple(random.sample(range(9), random.choice((0, 0, 2)))),
+                {"x": [1]} if random.random() < 0.5 else {},
             )
             self.assertEqual(decode(PATH, node.encode()), node)

@@ -98,7 +98,7 @@ class TopicCommands:
             grown = attrs.evolve(node, partitions=(*node.partitions, *map(tuple, assignment)))
             change = None  # a topic without an id has no record: its nodes are read
             if topic_id is not None:
-                change = TopicChange(topic_id, stat.version + 1, grown.partitions)
+                change = TopicChange.of(grown, topic_id, stat.version + 1)
             return Plan([SetData(path, grown.encode(), stat.version)], ChangeRecord("", {name: change}))
 
         await self._transactions.make(plan)

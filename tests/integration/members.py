@@ -8,8 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain
 
 from tests.integration.clients import DEADLINE_S
@@ -97,18 +96,6 @@ class Member:
             self._told.seek(0)
             if failed:
                 raise AssertionError(f"a member ended by itself:\n{self._told.read()[-TOLD:]}")
-
-
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
-    """Wait for something that the members are to come to.
-
-    :raises AssertionError: it did not come.
-    """
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            raise AssertionError(f"within {seconds:.0f} s it did not come that {what}")
-        time.sleep(LOOK_EVERY_S)
 
 
 def share(members: Iterable[Member], partitions: int) -> bool:

@@ -20,8 +20,8 @@ from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from tests.integration.clients import DEADLINE_S, new_topic
-from tests.integration.members import wait_until
 from tests.integration.shared import ClientCase
+from tests.until import until
 
 PAUSE_S = 0.02
 
@@ -176,7 +176,7 @@ class AdminTests(ClientCase, TestCase):
 
         def join() -> None:
             consumer.subscribe([self.topic])
-            wait_until(lambda: consumer.poll(0.2) is None and bool(consumer.assignment()), "it has joined")
+            until(lambda: consumer.poll(0.2) is None and bool(consumer.assignment()), "it has joined")
 
         await deferToThread(join)
         try:

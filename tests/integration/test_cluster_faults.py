@@ -11,9 +11,7 @@ import os
 import shutil
 import signal
 import threading
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +30,7 @@ from tests.integration.cut_proxy import CutProxy
 from tests.integration.ensemble import shared_ensemble
 from tests.integration.raw import RawClient
 from tests.ports import free_port
+from tests.until import until
 
 STOCK = Path(__file__).parent.parent / "config/stock/kafka-3.9-zookeeper.properties"
 SESSION_MS = 3000
@@ -39,18 +38,6 @@ WAIT_S = 60.0
 NONE, NOT_LEADER = 0, 6
 PARTITIONS = 20
 CREATE_TOPICS, PRODUCE = 19, 0
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until a condition holds.
-
-    :raises AssertionError: it does not in time.
-    """
-    deadline_s = time.monotonic() + WAIT_S
-    while not condition():
-        if time.monotonic() > deadline_s:
-            raise AssertionError(f"not within {WAIT_S:.0f} s: {what}")
-        time.sleep(0.05)
 
 
 def metadata(broker: EmbeddedBroker) -> ClusterMetadata:

@@ -15,9 +15,10 @@ from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from tests.attack.test_groups import receive
 from tests.broker.handlers.test_offset_commit import commit
-from tests.integration.members import Member, wait_until
+from tests.integration.members import Member
 from tests.integration.raw import RawClient, request_frame
 from tests.integration.test_groups import LONG_SESSION_MS, PARTITIONS, SETTINGS, GroupCase
+from tests.until import until
 
 BROKERS = 3
 BROKER_SESSION_MS = 2000
@@ -63,7 +64,7 @@ class ClusterGroupCase(GroupCase, SynchronousTestCase):
         """Wait until all that was sent has come to members, and is committed."""
         self.all_come()
         broker = self.cluster.brokers[coordinator]
-        wait_until(lambda: self.committed(broker) == self.sent, "all offsets are committed")
+        until(lambda: self.committed(broker) == self.sent, "all offsets are committed")
 
 
 class ConfluentTests(ClusterGroupCase):
@@ -115,10 +116,10 @@ class FrozenTests(ClusterGroupCase):
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         try:
-            wait_until(lambda: self.coordinator() == -1, "the group has no coordinator")
+            until(lambda: self.coordinator() == -1, "the group has no coordinator")
         finally:
             os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: self.coordinator() == coordinator, "the coordinator is back")
+        until(lambda: self.coordinator() == coordinator, "the coordinator is back")
         self.send()
         self.all_committed(coordinator)
         self.settled(*members)
@@ -149,7 +150,7 @@ class AnyBrokerTests(SynchronousTestCase):
                 groups = Groups(connection)
                 self.assertEqual({one.group_id for one in groups.listings()}, set(coordinators))
                 Admin(connection).delete_topic(topic)
-                wait_until(
+                until(
                     lambda: not any(groups.offsets(name) for name in coordinators),
                     "every coordinator has deleted the offsets of the topic",
                 )

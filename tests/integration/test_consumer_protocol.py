@@ -9,8 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import DEADLINE_S
 from tests.integration.member import HEARTBEATS
-from tests.integration.members import Member, wait_until
+from tests.integration.members import Member
 from tests.integration.test_groups import LONG_SESSION_MS, PARTITIONS, SESSION_MS, SETTINGS, GroupContract
+from tests.until import until
 
 
 class ConsumerProtocolTests(GroupContract, SynchronousTestCase):
@@ -105,6 +106,6 @@ class ConsumerProtocolTests(GroupContract, SynchronousTestCase):
         self.send()
         self.all_come()
         second.kill()
-        wait_until(lambda: len(first.owned) == PARTITIONS, "the other has all partitions")
+        until(lambda: len(first.owned) == PARTITIONS, "the other has all partitions")
         self.send()
         self.all_come()

@@ -11,8 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.testing import EmbeddedBroker
 from tests.integration.clients import DEADLINE_S, Confluent, new_topic
 from tests.integration.member import HEARTBEATS
-from tests.integration.members import Member, share, wait_until
+from tests.integration.members import Member, share
 from tests.ports import free_port
+from tests.until import until
 
 if TYPE_CHECKING:
     _Case = SynchronousTestCase
@@ -66,7 +67,7 @@ class GroupCase(_Case):
 
     def settled(self, *members: Member, seconds: float = DEADLINE_S) -> None:
         """Wait until these members share the partitions."""
-        wait_until(partial(share, members, PARTITIONS), "they share the partitions", seconds)
+        until(partial(share, members, PARTITIONS), "they share the partitions", seconds)
 
     def send(self, count: int = 60) -> None:
         """Produce numbered messages to all partitions."""
@@ -84,7 +85,7 @@ class GroupCase(_Case):
 
     def all_come(self) -> None:
         """Wait until every message that was sent has come to a member."""
-        wait_until(lambda: len(self.seen()) == self.sent, f"all {self.sent} messages come")
+        until(lambda: len(self.seen()) == self.sent, f"all {self.sent} messages come")
 
 
 class GroupContract(GroupCase):
@@ -125,7 +126,7 @@ class GroupContract(GroupCase):
         first, second = self.join(), self.join()
         self.settled(first, second)
         second.freeze()
-        wait_until(lambda: len(first.owned) == PARTITIONS, "the other has all partitions", MOVED_S)
+        until(lambda: len(first.owned) == PARTITIONS, "the other has all partitions", MOVED_S)
         second.thaw()
         self.settled(first, second)
 

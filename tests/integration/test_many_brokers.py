@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -35,21 +34,10 @@ from tests.integration.clients import CLIENTS, messages, new_topic
 from tests.integration.history import unread
 from tests.integration.raw import RawClient
 from tests.integration.zookeeper import shared_server
+from tests.until import until
 
 BROKERS, PARTITIONS = 3, 6
 WAIT_S = 60.0
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait until a condition holds.
-
-    :raises AssertionError: it does not in time.
-    """
-    deadline_s = time.monotonic() + WAIT_S
-    while not condition():
-        if time.monotonic() > deadline_s:
-            raise AssertionError(f"not within {WAIT_S:.0f} s: {what}")
-        time.sleep(0.05)
 
 
 def kafkatx(broker: EmbeddedBroker, *arguments: str) -> str:

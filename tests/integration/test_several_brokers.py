@@ -13,8 +13,9 @@ import threading
 from typing import Any
 
 from tests.integration.test_cli_up import KAFKATX, UpCase
-from tests.integration.test_signals import alive, wait_until
+from tests.integration.test_signals import alive
 from tests.integration.zookeeper import ZooKeeperServer
+from tests.until import until
 
 PIDS = re.compile(r"broker (\S+) is ready: (\S+) \(process (\d+)\)")
 RECORDS = 500
@@ -51,7 +52,7 @@ class SeveralCase(UpCase):
     def end_children(self, pid: int) -> None:
         """Check that a cluster has left no process."""
         children = [int(found[2]) for found in PIDS.findall(self.log)]
-        wait_until(lambda: not any(map(alive, children)), f"the brokers of process {pid} have ended")
+        until(lambda: not any(map(alive, children)), f"the brokers of process {pid} have ended")
 
     def stopped(self, process: subprocess.Popen[str], number: signal.Signals = signal.SIGTERM) -> None:
         """Stop a cluster; it ends with 0."""
@@ -109,9 +110,9 @@ class LifeTests(SeveralCase):
         self.assertEqual([node["pid"] for node in found["nodes"]], [self.pid("1"), self.pid("2")])
         self.assertEqual(self.healthy(), {1: 2, 2: 2})
         os.kill(self.pid("1"), signal.SIGKILL)
-        wait_until(lambda: len(PIDS.findall(self.log)) == 3, "the killed broker is ready again")
+        until(lambda: len(PIDS.findall(self.log)) == 3, "the killed broker is ready again")
         self.assertIn("has ended: signal 9 (SIGKILL); it is started again in 0.5 s", self.log)
-        wait_until(lambda: self.healthy() == {1: 2, 2: 2}, "its partitions have a leader")
+        until(lambda: self.healthy() == {1: 2, 2: 2}, "its partitions have a leader")
         self.produce("t", RECORDS)
         self.assertEqual(self.consumed("t"), self.values(2 * RECORDS))
         self.assertEqual(self.consumed("t", "-G", "g"), self.values(2 * RECORDS) - self.values())
@@ -202,10 +203,10 @@ class DaemonTests(SeveralCase):
         self.assertEqual(json.loads(self.run_command("status", "--json").stdout)["pid"], pid)
         log = os.path.join(self.data, "kafkatx.log")
         os.kill(pid, signal.SIGHUP)
-        wait_until(lambda: "SIGHUP: the brokers read their settings again" in self.read(log), "SIGHUP")
+        until(lambda: "SIGHUP: the brokers read their settings again" in self.read(log), "SIGHUP")
         os.rename(log, log + ".1")
         os.kill(pid, signal.SIGUSR1)
-        wait_until(lambda: os.path.exists(log), "a new log file")
+        until(lambda: os.path.exists(log), "a new log file")
         self.run_command("stop")
         self.assertEqual(self.read(log).count("kafkatx has stopped: every log is flushed"), 2)
         self.log = self.read(log + ".1")

@@ -8,14 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.integration.raw import RawClient
+from tests.until import until
 
 TWISTD = [sys.executable, "-c", "from twisted.scripts.twistd import run; run()"]
 END_S = 30.0
@@ -41,15 +40,6 @@ broker = EmbeddedBroker(data_dir=sys.argv[1], run_in="process").start()
 print(broker.pid, flush=True)
 sys.stdin.read()
 """
-
-
-def wait_until(true: Callable[[], bool], what: str) -> None:
-    """Wait for something to become true."""
-    end_s = time.monotonic() + END_S
-    while not true():
-        if time.monotonic() > end_s:
-            raise AssertionError(f"not within {END_S:.0f} s: {what}")
-        time.sleep(0.02)
 
 
 def alive(pid: int) -> bool:
@@ -111,7 +101,7 @@ class ForegroundTests(ProcessTestCase):
         )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        wait_until(lambda: "kafkatx is ready" in self.read("log"), "ready")
+        until(lambda: "kafkatx is ready" in self.read("log"), "ready")
         return process
 
     def test_hang_up(self) -> None:
@@ -149,7 +139,7 @@ class DaemonTests(ProcessTestCase):
         if pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGTERM)
-            wait_until(lambda: not alive(int(pid)), "the daemon has ended")
+            until(lambda: not alive(int(pid)), "the daemon has ended")
 
     def test_starts(self) -> None:
         """The parent ends with status 0 when clients can connect, and not before."""
@@ -170,7 +160,7 @@ class DaemonTests(ProcessTestCase):
             self.assertIn(word, in_log)
             self.assertIn(word, on_terminal)
         self.assertNotIn("Traceback", self.read("log") + done.stderr)
-        wait_until(lambda: not self.read("pid"), "the pid file is gone")
+        until(lambda: not self.read("pid"), "the pid file is gone")
 
     def test_killed_while_starting(self) -> None:
         """A daemon that is killed before it is ready leaves no parent that waits for it for ever."""
@@ -179,7 +169,7 @@ class DaemonTests(ProcessTestCase):
         command = self.command("--pidfile=pid", "--logfile=log")
         command[2] = SLOW_START + command[2]
         parent = subprocess.Popen(command, cwd=self.dir, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: "starting slowly" in self.read("log"), "it has begun to start")
+        until(lambda: "starting slowly" in self.read("log"), "it has begun to start")
         self.assertIsNone(parent.poll())
         os.kill(int(self.read("pid")), signal.SIGKILL)
         try:
@@ -220,11 +210,11 @@ class DaemonTests(ProcessTestCase):
             with open(self.path("server.properties"), "w") as file:
                 file.write(text)
             os.kill(pid, signal.SIGHUP)
-            wait_until(lambda: logged in self.read("log"), logged)
+            until(lambda: logged in self.read("log"), logged)
 
         with RawClient(self.bootstrap) as client:
             hang_up("log.retention.ms=5000\nmax.connections=7\nbroker.rack=b\n", "need a restart: ")
-            wait_until(lambda: "settings were read again: " in self.read("log"), "read again")
+            until(lambda: "settings were read again: " in self.read("log"), "read again")
             self.assertEqual(self.ask_for(client, "log.retention.ms"), "5000")
             self.assertIn("broker.rack", self.read("log"))
             hang_up("num.partition=5\n", "every setting stays as it is: num.partition: unknown setting")
@@ -249,7 +239,7 @@ class OrphanTests(ProcessTestCase):
             parent.kill()
             parent.wait()
         try:
-            wait_until(lambda: not alive(pid), "the broker has ended")
+            until(lambda: not alive(pid), "the broker has ended")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Cluster
 from kafkatx.testing import EmbeddedCluster
-from tests.integration.members import wait_until
+from tests.until import until
 
 
 class EmbeddedClusterTests(SynchronousTestCase):
@@ -37,7 +37,7 @@ class EmbeddedClusterTests(SynchronousTestCase):
             cluster.produce(topic, b"kept", partition=mine)
             before = cluster.brokers[2].bootstrap
             cluster.brokers[2].stop()
-            wait_until(lambda: self.leaders(cluster, topic)[mine] == -1, "the partition has no leader")
+            until(lambda: self.leaders(cluster, topic)[mine] == -1, "the partition has no leader")
             cluster.start_broker(2)
             self.assertEqual(cluster.brokers[2].bootstrap, before)
             self.assertEqual([message.value for message in cluster.messages(topic, 1)], [b"kept"])

@@ -17,7 +17,7 @@ Lines = Iterable[str]
 
 @attrs.frozen
 class Histories:
-    """What clients have written down.
+    """All histories of a run.
 
     :ivar final: of readers that read everything after the last send was settled, one for each topic.
     :ivar readers: of all others, members of groups included.

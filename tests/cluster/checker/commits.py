@@ -1,8 +1,8 @@
 """The committed offsets of groups, which never go back. Pure.
 
 A fetched offset is at least each offset that was fetched, or whose commit was acknowledged, before it was
-asked for. A commit without an answer may be applied late: from a connection that was cut, after a later one of
-the same member. Its offset is no fault.
+asked for. A commit without an answer may be applied late: from a connection that was cut, after a later one
+of the same member. Its offset is no fault.
 """
 
 from __future__ import annotations

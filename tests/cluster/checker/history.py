@@ -8,11 +8,11 @@ between; the second word is a time of the monotonic clock in seconds, which all 
     a TIME NUMBER PARTITION OFFSET                  r TIME PARTITION OFFSET ID k TIME COMMIT
     f TIME NUMBER                                                              o TIME BEGUN PARTITION OFFSET
 
-A producer sends (s) the records 0, 1, 2 and so on; each is acknowledged (a), or has failed for certain (f), or
-neither, and may be in the log. A reader gets (r) the records from an offset on without a gap, with an ID for
-each, ``NAME:NUMBER``; after a rebalance or a seek (n) it may be anywhere. GROUP is ``-`` for a reader without one.
-A group's member asks for a commit (c), which is acknowledged (k) or unknown; it fetches (o) a committed offset,
-having asked at BEGUN.
+A producer sends (s) the records 0, 1, 2 and so on; each is acknowledged (a), or has failed for certain (f),
+or neither, and may be in the log. A reader gets (r) the records from an offset on without a gap, with an ID
+for each, ``NAME:NUMBER``; after a rebalance or a seek (n) it may be anywhere. GROUP is ``-`` for a reader
+without one. A group's member asks for a commit (c), which is acknowledged (k) or unknown; it fetches (o) a
+committed offset, having asked at BEGUN.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _History:
 
 
 class ProducerHistory(_History):
-    """What a producer sent, and what became of it as far as it knows.
+    """The sends of a producer, and their outcomes as far as it knows them.
 
     :param acks: "all" or "1".
     :param ordered: True if its records must be in the log in the order of their numbers.
@@ -96,7 +96,7 @@ class ProducerHistory(_History):
 
 
 class ReaderHistory(_History):
-    """What a reader got.
+    """The records that a reader got.
 
     :param group: the group that it is a member of.
     """
@@ -126,7 +126,7 @@ class ReaderHistory(_History):
 
 
 class GroupHistory(_History):
-    """What a member of a group committed, and which committed offsets were fetched."""
+    """The commits of a group's member, and the committed offsets that it fetched."""
 
     def __init__(self, out: TextIO, now_s: Callable[[], float], name: str, group: str, topic: str) -> None:
         super().__init__(out, now_s, "group", name, group, topic)

@@ -50,7 +50,7 @@ class Run:
         return GroupHistory(self._file("groups"), self.now_s, name, group, TOPIC)
 
     def final(self, *ids: str, first: int = 0) -> None:
-        """Let the log of partition 0 be these records at the end."""
+        """Set the records that partition 0 has at the end."""
         ReaderHistory(self._file("final"), self.now_s, "final", TOPIC).read(0, records(first, *ids))
 
     def check(self) -> tuple[Findings, Figures]:
@@ -140,7 +140,7 @@ class CheckTests(SynchronousTestCase):
         self.assertEqual((findings.kept, figures.lost_of_one), ([], 2))
 
     def test_lost_after_read(self) -> None:
-        """What a reader got is there at the end, whether acknowledged or not."""
+        """A record that a reader got is there at the end, whether acknowledged or not."""
         send(self.run_.producer("a"), 2, None)
         self.run_.reader("r").read(0, records(0, "a:0", "a:1"))
         self.run_.final("a:0")
@@ -337,7 +337,7 @@ class ReplicasTests(SynchronousTestCase):
 
 class WholenessTests(SynchronousTestCase):
     def check(self, *samples: tuple[float, int, set[int]]) -> tuple[float | None, list[Kind]]:
-        """Check samples of one partition, each a time, leader and in-sync replicas; the fault ends at 100 s."""
+        """Check samples of a partition: time, leader and in-sync replicas; the fault ends at 100 s."""
         findings = Findings()
         made = [
             Sample(time_s, [Placement("t-0", leader, frozenset({1, 2, 3}), frozenset(in_sync))])

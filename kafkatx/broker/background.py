@@ -16,7 +16,7 @@ from twisted.internet.task import Cooperator, LoopingCall
 from twisted.logger import Logger
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.replica.deletions import RetentionRound
+from kafkatx.broker.replica.logs.deletions import RetentionRound
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import RequestError
 

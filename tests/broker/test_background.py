@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from kafkatx.broker.background import RECORD_DELAY_S, BackgroundTasks
-from kafkatx.broker.replica import deletions
+from kafkatx.broker.replica.logs import deletions
 from kafkatx.errors import ErrorCode, RequestError
 from tests.broker.running import NOW_MS, BrokerTestCase
 

@@ -92,7 +92,7 @@ class ReplicaManager:
                 partition.advance()
                 if partition.flush_s is not None and partition.flush_timer is None:
                     self._flushes.schedule(partition)
-                if partition.delayed_fetches:
+                if partition.delayed_fetches or partition.replicated:
                     self._written.append(partition)
         return failed
 
@@ -120,7 +120,7 @@ class ReplicaManager:
         if self._written:
             written, self._written = self._written, []
             for partition in written:
-                partition.wake()
+                partition.wake_written()
 
     def _log_dir_failed(self, log_dir: ILogDir) -> None:
         """Take the partitions of a log dir offline: they answer KAFKA_STORAGE_ERROR from now on."""

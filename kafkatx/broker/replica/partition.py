@@ -1,6 +1,7 @@
 """A partition of which this broker has a replica: a log, a role, and the state that replication adds.
 
 It touches its log only. :mod:`kafkatx.broker.replica.roles` says which role this broker has for it,
+:mod:`kafkatx.broker.replica.leadership` what its leader knows of the other replicas,
 :mod:`kafkatx.broker.replica.topics` makes partitions, :mod:`kafkatx.broker.replica.manager` writes to them.
 """
 
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from twisted.internet.interfaces import IDelayedCall
 
-from kafkatx.broker.replica.offline_log import OfflineLog
-from kafkatx.broker.replica.roles import OFFLINE, Role, choose_role
+from kafkatx.broker.replica.commit_waiters import CommitWaiters
+from kafkatx.broker.replica.leadership import Joinable, Leadership
+from kafkatx.broker.replica.logs.offline_log import OfflineLog
+from kafkatx.broker.replica.roles import NO_ROLE, OFFLINE, Following, Leading, Role, choose_role
 from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IPartitionLog
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
@@ -35,23 +39,59 @@ class Waiter(Protocol):
         """Look whether there is enough now."""
 
 
+class Cluster(Protocol):
+    """What a partition must know of the cluster: :class:`kafkatx.broker.replica.isr.IsrManager`.
+
+    :ivar broker_id: the id of this broker.
+    :ivar lag_s: ``replica.lag.time.max.ms`` in seconds.
+    """
+
+    broker_id: int
+    lag_s: float
+
+    def now_s(self) -> float:
+        """Return the time of the monotonic clock."""
+
+    def has_lease(self) -> bool:
+        """Return True if no other broker can lead this one's partitions now."""
+
+    def epoch_of(self, broker_id: int) -> int | None:
+        """Return the broker epoch of a live broker, None for others."""
+
+    def joinable(self, name: TopicPartition) -> Joinable:
+        """Return the function that says which replicas of a partition may be in sync."""
+
+    def look_at(self, partition: Partition) -> None:
+        """Ask for other in-sync replicas of a partition soon, if they must change."""
+
+
 class Partition:
     """A log with a leader, a leader epoch, in-sync replicas and a high watermark.
 
-    While this broker is the only in-sync replica everything written is replicated: the high watermark is the
-    log's end. With ``log.expose=flushed`` it is the flushed offset: the paper's rule that a message is
-    exposed to consumers only after it is flushed.
+    While this broker is the only replica everything written is replicated: the high watermark is the log's
+    end. With ``log.expose=flushed`` it is the flushed offset: the paper's rule that a message is exposed to
+    consumers only after it is flushed. Of a partition with more replicas the leader moves it by
+    :meth:`Leadership.committed_end`, and followers are told (:meth:`followed`).
 
     :ivar log: the records.
+    :ivar state: the partition's state in the cluster; ``leader``, ``leader_epoch``, ``replicas`` and ``isr``
+        are parts of it.
     :ivar leads: True if this broker leads the partition by the cluster's state, even if the log is offline.
     :ivar role: what this broker does for the partition.
     :ivar error: NONE if this broker leads the partition; otherwise the answer to all requests for it:
         NOT_LEADER_OR_FOLLOWER or KAFKA_STORAGE_ERROR.
+    :ivar replicated: True unless this broker is the only replica.
+    :ivar leadership: the progress of the other replicas; None unless this broker leads and there are some.
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
     :ivar writable: True if clients may produce: this broker leads it, and it is not internal.
-    :ivar delayed_fetches: the fetches that wait for more data of this partition.
-    :ivar min_insync_replicas: with fewer in-sync replicas, acks=all is refused.
+    :ivar delayed_fetches: the fetches that wait for more committed data of this partition.
+    :ivar replica_fetches: the fetches of followers that wait for more data.
+    :ivar delayed_deletes: operations that wait until followers have moved their log starts.
+    :ivar commit_waiters: operations that wait until records are committed.
+    :ivar min_insync_replicas: the setting.
+    :ivar min_insync: the same, at most the number of replicas: with fewer in-sync replicas nothing is
+        committed, and acks=all is refused.
     :ivar flush_messages: with this many unflushed records, a produce request waits for the disk.
     :ivar flush_s: a record is flushed this long after it was written, in seconds; None: no such limit.
     :ivar flush_timer: the timer of that flush; None while nothing is scheduled.
@@ -59,6 +99,12 @@ class Partition:
     """
 
     __slots__ = (
+        "_cluster",
+        "_joinable",
+        "_kept",
+        "_woken_at",
+        "commit_waiters",
+        "delayed_deletes",
         "delayed_fetches",
         "error",
         "exposes_flushed",
@@ -70,63 +116,140 @@ class Partition:
         "isr",
         "leader",
         "leader_epoch",
+        "leadership",
         "leads",
         "log",
+        "min_insync",
         "min_insync_replicas",
         "offline",
         "produce_replies",
+        "replica_fetches",
         "replicas",
+        "replicated",
         "role",
+        "state",
+        "topic_partition",
         "writable",
     )
 
     def __init__(
-        self, log: IPartitionLog, state: PartitionState, leads: bool = True, min_insync_replicas: int = 1
+        self,
+        log: IPartitionLog,
+        state: PartitionState,
+        cluster: Cluster,
+        may_lead: bool = True,
+        min_insync_replicas: int = 1,
+        high_watermark: int = -1,
     ) -> None:
+        """Make the partition of an open log.
+
+        :param high_watermark: the last one that was written to the disk, -1 if none is known. That of the
+            only replica is the log's end.
+        """
         self.log: IPartitionLog = log
+        self.topic_partition: TopicPartition = log.topic_partition
+        self._cluster = cluster
+        self._joinable = cluster.joinable(self.topic_partition)
         self.offline = isinstance(log, OfflineLog)
-        self.internal = log.topic_partition.topic in INTERNAL_TOPICS
+        self.internal = self.topic_partition.topic in INTERNAL_TOPICS
         self.delayed_fetches: set[Waiter] = set()
-        self.high_watermark: int = -1
+        self.replica_fetches: set[Waiter] = set()
+        self.delayed_deletes: set[Waiter] = set()
+        self.commit_waiters = CommitWaiters()
         self.min_insync_replicas = min_insync_replicas
         self.flush_timer: IDelayedCall | None = None
         self.produce_replies: dict[int, ProduceReply] = {}
+        self.leadership: Leadership | None = None
+        self._kept: tuple[int, Leadership] | None = None
+        self.high_watermark = self._woken_at = -1
+        if not self.offline:
+            self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.leads, self.leader_epoch = False, state.leader_epoch
-        self.apply(state, leads)
+        self.role: Role = NO_ROLE
         self.configure(log.config)
+        self.apply(state, may_lead)
         self.advance()
 
-    @property
-    def topic_partition(self) -> TopicPartition:
-        """The topic and the number of the partition."""
-        name: TopicPartition = self.log.topic_partition
-        return name
+    # --- the state
 
-    def apply(self, state: PartitionState, leads: bool) -> bool:
+    def apply(self, state: PartitionState, may_lead: bool) -> bool:
         """Take over the partition's state in the cluster, and the role that follows from it.
 
-        :param leads: True if this broker leads the partition by that state.
-        :return: True if this broker begins or ceases to lead, or leads in another epoch: then the caller
-            wakes the delayed fetches.
+        The caller wakes those that wait, when all partitions have their roles: :meth:`change_ended`.
+
+        :param may_lead: see :func:`choose_role`.
+        :return: True if this broker begins or ceases to lead, or leads in another epoch.
         """
         before = (self.leads, self.leader_epoch)
-        self.leads = leads
+        cluster = self._cluster
+        self.state = state
+        self.leads = may_lead and state.leader == cluster.broker_id
         self.leader = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas
         self.isr = state.isr
-        self._take_on(choose_role(state.leader_epoch, leads, self.offline))
-        return leads != before[0] or (leads and state.leader_epoch != before[1])
+        self.replicated = state.replicas != (cluster.broker_id,)
+        self.min_insync = min(self.min_insync_replicas, len(state.replicas))
+        self._take_on(choose_role(state, cluster.broker_id, may_lead, self.offline))
+        return self.leads != before[0] or (self.leads and state.leader_epoch != before[1])
+
+    def use_min_insync(self, min_insync_replicas: int) -> None:
+        """Use another ``min.insync.replicas`` from now on."""
+        self.min_insync_replicas = min_insync_replicas
+        self.min_insync = min(min_insync_replicas, len(self.replicas))
+        if self.leadership is not None and self.leadership.min_insync != self.min_insync:
+            self.leadership.min_insync = self.min_insync
+            self.change_ended()
 
     def resign(self) -> None:
-        """Refuse all requests from now on: the topic was deleted."""
+        """Refuse all requests from now on: the topic was deleted, or the partition is another broker's."""
         self.leads = False
-        self._take_on(choose_role(self.leader_epoch, False, self.offline))
+        self._take_on(OFFLINE if self.offline else NO_ROLE)
 
     def _take_on(self, role: Role) -> None:
         self.role = role
         self.error = role.error
         self.writable = not role.error and not self.internal
+        leads = self.replicated and isinstance(role, Leading)
+        self.leadership = self._lead() if leads else None
+
+    def _lead(self) -> Leadership:
+        """Return what is known of the other replicas in this epoch.
+
+        It outlasts a pause of leading in one epoch: a change of the in-sync replicas may still be under way,
+        and nobody else has led.
+        """
+        state, now_s = self.state, self._cluster.now_s()
+        if self._kept is not None and self._kept[0] == state.leader_epoch:
+            leadership = self._kept[1]
+            leadership.apply(state, self.min_insync, now_s)
+            if self.leadership is None:
+                leadership.begin(now_s)
+        else:
+            begin_epoch = getattr(self.log, "begin_epoch", None)
+            if begin_epoch is not None:
+                begin_epoch(state.leader_epoch)
+            end = self.log.log_end_offset
+            leadership = Leadership(self._cluster.broker_id, state, self.min_insync, end, now_s)
+            self._kept = (state.leader_epoch, leadership)
+        leadership.forget_lives(self._cluster.epoch_of)
+        return leadership
+
+    def brokers_changed(self) -> None:
+        """Note that brokers have come, gone, or registered again."""
+        if self.leadership is not None:
+            self.leadership.forget_lives(self._cluster.epoch_of)
+            self.change_ended()
+
+    def change_ended(self) -> None:
+        """Move the high watermark after a change of the state, and wake those that wait for it."""
+        if self.leadership is not None:
+            self._cluster.look_at(self)
+        if self.leads:
+            self.advance()
+        self._wake_committed()
+        if self.commit_waiters:
+            self.commit_waiters.advance(self)
 
     def configure(self, config: LogConfig) -> None:
         """Take over the settings of the log, which uses them already."""
@@ -146,22 +269,85 @@ class Partition:
         before = self.high_watermark
         self.advance()
         if self.high_watermark != before:
-            self.wake()
+            self.wake_written()
 
     def advance(self) -> None:
         """Move the high watermark as far as the in-sync replicas have the log.
 
-        It never moves back, not even when only flushed records are exposed from now on.
+        It never moves back, not even when only flushed records are exposed from now on. A follower's is moved
+        by :meth:`followed` alone.
         """
+        if self.replicated:
+            self._advance_replicated()
+            return
         log = self.log
         if self.exposes_flushed:
             self.high_watermark = max(self.high_watermark, log.flushed_offset)
         else:
             self.high_watermark = log.log_end_offset
 
+    def _advance_replicated(self) -> None:
+        leadership, cluster = self.leadership, self._cluster
+        if leadership is None:
+            return
+        own_end = self.log.flushed_offset if self.exposes_flushed else self.log.log_end_offset
+        end = leadership.committed_end(own_end, cluster.now_s(), cluster.lag_s, self._joinable)
+        if end > self.high_watermark and cluster.has_lease():
+            self.high_watermark = end
+
+    def fetched_by(
+        self, replica_id: int, broker_epoch: int, fetch_offset: int, log_start_offset: int, now_s: float
+    ) -> None:
+        """Note that a replica has everything below *fetch_offset*, as its fetch says.
+
+        The request was checked: the leader epoch, the broker epoch, and that the replica's log has not
+        diverged. It is ignored if this broker does not lead, or the fetcher is no replica.
+
+        :param now_s: the time by the monotonic clock.
+        """
+        leadership = self.leadership
+        if leadership is None:
+            return
+        before = leadership.followers.get(replica_id)
+        moved = before is None or before.log_start_offset != log_start_offset
+        end = self.log.log_end_offset
+        if leadership.fetched(replica_id, broker_epoch, fetch_offset, log_start_offset, end, now_s) is None:
+            return
+        if replica_id not in self.isr:
+            self._cluster.look_at(self)
+        self.advance()
+        self._wake_committed()
+        for delete in tuple(self.delayed_deletes) if moved else ():
+            delete.wake()
+
+    # --- following
+
+    def followed(self, high_watermark: int, log_start_offset: int) -> None:
+        """Take over what the leader tells with the records, after these were written.
+
+        :param high_watermark: the leader's; this one's is at most the log's end.
+        :param log_start_offset: where the leader's log starts; records below it, and below the own high
+            watermark, are deleted.
+        """
+        if not isinstance(self.role, Following):
+            return
+        log = self.log
+        self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
+        start = min(log_start_offset, self.high_watermark)
+        if start > log.log_start_offset:
+            log.advance_log_start(start)
+        self._wake_committed()
+
+    def truncated(self) -> None:
+        """Put the high watermark into a follower's log, which was cut or has begun elsewhere (KAFKA-9491)."""
+        log = self.log
+        self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
+
+    # --- waiting
+
     def _flushed(self) -> None:
         self.advance()
-        self.wake()
+        self.wake_written()
 
     @property
     def must_flush(self) -> bool:
@@ -174,13 +360,34 @@ class Partition:
         return self.high_watermark
 
     def wake(self) -> None:
-        """Wake the delayed fetches."""
-        for fetch in tuple(self.delayed_fetches):
+        """Wake all delayed fetches: the partition has changed."""
+        self._woken_at = self.high_watermark
+        for fetch in (*self.delayed_fetches, *self.replica_fetches):
             fetch.wake()
+
+    def wake_written(self) -> None:
+        """Wake the fetches that wait for what was written: consumers see it when it is committed."""
+        if not self.replicated:
+            self.wake()
+            return
+        for fetch in tuple(self.replica_fetches):
+            fetch.wake()
+        self._wake_committed()
+
+    def _wake_committed(self) -> None:
+        if self.high_watermark != self._woken_at:
+            self._woken_at = self.high_watermark
+            for fetch in tuple(self.delayed_fetches):
+                fetch.wake()
+            self.commit_waiters.advance(self)
+
+    def fail_commits(self, code: ErrorCode) -> None:
+        """End all waiting for commits: this broker leads no more, or in another epoch, or is offline."""
+        self.commit_waiters.fail(code)
 
     def go_offline(self) -> None:
         """Replace the log by one that refuses everything; the caller wakes the delayed fetches."""
-        self.log = OfflineLog(self.log.topic_partition, self.log.config)
+        self.log = OfflineLog(self.topic_partition, self.log.config)
         self.offline = True
         self._take_on(OFFLINE)
         self.high_watermark = -1

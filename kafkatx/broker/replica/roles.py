@@ -3,11 +3,12 @@
 A role is a value; a change of leaders replaces it as a whole (:meth:`Partition.apply`), and requests see its
 error code only:
 
-| log of the partition | by the cluster's state | role             | requests are answered     |
-|----------------------|------------------------|------------------|---------------------------|
-| cannot be used       | any leader             | ``OFFLINE``      | KAFKA_STORAGE_ERROR       |
-| can be used          | this broker leads      | ``Leading``      |                           |
-| can be used          | any other, or none     | ``NOT_LEADING``  | NOT_LEADER_OR_FOLLOWER    |
+| log of the partition | by the cluster's state           | role          | requests are answered  |
+|----------------------|----------------------------------|---------------|------------------------|
+| cannot be used       | any leader                       | ``OFFLINE``   | KAFKA_STORAGE_ERROR    |
+| can be used          | this broker leads                | ``Leading``   |                        |
+| can be used          | another leads, and this follows  | ``Following`` | NOT_LEADER_OR_FOLLOWER |
+| can be used          | none of these                    | ``NO_ROLE``   | NOT_LEADER_OR_FOLLOWER |
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import ClassVar, TypeAlias
 import attrs
 
 from kafkatx.errors import ErrorCode
+from kafkatx.types import NO_LEADER, PartitionState
 
 
 @attrs.frozen
@@ -26,6 +28,18 @@ class Leading:
 
     leader_epoch: int
     error: ClassVar[ErrorCode] = ErrorCode.NONE
+
+
+@attrs.frozen
+class Following:
+    """This broker copies the partition from its leader. Its log is open; clients are refused.
+
+    :ivar leader: id of the leader, which need not be live.
+    """
+
+    leader: int
+    leader_epoch: int
+    error: ClassVar[ErrorCode] = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @attrs.frozen
@@ -38,22 +52,26 @@ class Nobody:
     error: ErrorCode
 
 
-Role: TypeAlias = Leading | Nobody
+Role: TypeAlias = Leading | Following | Nobody
 
-NOT_LEADING = Nobody(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+NO_ROLE = Nobody(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 OFFLINE = Nobody(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
-def choose_role(leader_epoch: int, leads: bool, offline: bool) -> Role:
-    """Return the role for a partition, by the table above.
+def choose_role(state: PartitionState, broker_id: int, may_lead: bool, offline: bool) -> Role:
+    """Return the role of a broker for a partition, by the table above.
 
-    :param leader_epoch: the epoch of the partition's state.
-    :param leads: True if this broker leads it (:meth:`kafkatx.types.ClusterState.leads`).
+    :param may_lead: True if it leads the partition, should the state name it as the leader
+        (:meth:`kafkatx.types.ClusterState.leads`); a broker that has registered again waits for a new epoch.
     :param offline: True if its log cannot be used.
     """
     if offline:
         return OFFLINE
-    return Leading(leader_epoch) if leads else NOT_LEADING
+    if state.leader == broker_id:
+        return Leading(state.leader_epoch) if may_lead else NO_ROLE
+    if state.leader != NO_LEADER and broker_id in state.replicas:
+        return Following(state.leader, state.leader_epoch)
+    return NO_ROLE
 
 
 class LeaseEnded(OSError):

@@ -17,11 +17,12 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.replica.flushes import FlushScheduler
-from kafkatx.broker.replica.log_opener import LogOpener
-from kafkatx.broker.replica.offline_log import OfflineLog
+from kafkatx.broker.replica.isr import IsrManager
+from kafkatx.broker.replica.logs.log_opener import LogOpener
+from kafkatx.broker.replica.logs.offline_log import OfflineLog
+from kafkatx.broker.replica.logs.placements import Placements
+from kafkatx.broker.replica.logs.topic_settings import TopicSettings
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.placements import Placements
-from kafkatx.broker.replica.topic_settings import TopicSettings
 from kafkatx.config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode
@@ -30,6 +31,9 @@ from kafkatx.types import ClusterDelta, PartitionState, Topic, TopicPartition
 
 RoleListener = Callable[[Partition, bool], None]
 """Takes a partition, and True if this broker leads it now."""
+
+ReplicaListener = Callable[[Partition], None]
+"""Takes a partition whose role, leader or epoch has changed, or that was opened or removed."""
 
 
 class Topics:
@@ -46,6 +50,9 @@ class Topics:
     :ivar role_listeners: called with a partition and True when this broker begins to lead it, or leads it in
         another leader epoch: its log is open, or offline. With False when this broker leads it no more, or
         its topic is deleted.
+    :ivar replica_listeners: called with a partition after every change of its role, leader or leader epoch,
+        and when it is opened or removed, or its log dir fails: then its role is ``Nobody``.
+    :ivar isr: asks for changes of the in-sync replicas.
     :ivar opened: waits for the logs of a new topic (:meth:`LogOpener.opened`).
     """
 
@@ -68,6 +75,8 @@ class Topics:
         self.partitions: dict[str, list[Partition | None]] = {}
         self.before_roles: Callable[[], object] | None = None
         self.role_listeners: list[RoleListener] = []
+        self.isr = IsrManager(config, metadata, clock)
+        self.replica_listeners: list[ReplicaListener] = [self.isr.follow]
         self._ids: dict[str, uuid.UUID] = {}
         self._removing: dict[str, list[Deferred[Any]]] = {}
         self._is_open = False
@@ -134,6 +143,8 @@ class Topics:
             self.before_roles()
         for name in delta.topics:
             self._look_at(name, delta.deleted)
+        if before.brokers is not after.brokers or before.offline is not after.offline:
+            self.isr.brokers_changed()
         if everything:
             topics = self._metadata.state.topics  # it may be later than the delta's
             for topic in [topics[name] for name in self._ids if name in topics]:
@@ -155,19 +166,40 @@ class Topics:
                 self._opener.open_soon(name)
 
     def _apply_roles(self, topic: Topic) -> None:
-        changed = []
+        changed, told, others = [], [], []
         for partition, state in zip(self.partitions.get(topic.name, ()), topic.partitions, strict=False):
-            if partition is not None and partition.apply(state, self._leads(partition.log, state)):
+            if partition is None:
+                continue
+            may_lead = self._may_lead(partition.log, state)
+            if state is partition.state and may_lead == partition.leads:
+                continue
+            role = partition.role
+            leading = partition.apply(state, may_lead)
+            if leading:
                 changed.append(partition)
+            if partition.role != role:
+                told.append(partition)
+            others.append(partition)
+        for partition in changed:
+            partition.fail_commits(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        for partition in others:
+            partition.change_ended()
         for partition in changed:
             partition.wake()
             self._tell(partition)
+        for partition in told:
+            self.tell(partition)
+
+    def tell(self, partition: Partition) -> None:
+        """Tell the listeners that a partition has another role, leader or epoch."""
+        for listener in self.replica_listeners:
+            listener(partition)
 
     def _tell(self, partition: Partition) -> None:
         for listener in self.role_listeners:
             listener(partition, partition.leads)
 
-    def _leads(self, log: IPartitionLog, state: PartitionState) -> bool:
+    def _may_lead(self, log: IPartitionLog, state: PartitionState) -> bool:
         """Return True if this broker leads a partition now.
 
         It does not if its log has records of a later epoch than the state's: then another copy of the state,
@@ -212,7 +244,14 @@ class Topics:
         if log.config != config:
             log.configure(config)  # it was changed while the log was opened
         state = topic.partitions[number]
-        partition = Partition(log, state, self._leads(log, state), min_insync)
+        partition = Partition(
+            log,
+            state,
+            self.isr,
+            self._may_lead(log, state),
+            min_insync,
+            getattr(self._store, "high_watermark", lambda name: -1)(log.topic_partition),
+        )
         if not partition.offline and log.topic_partition not in self._store.logs:
             partition.go_offline()  # its log dir has failed meanwhile
         here = self.partitions.setdefault(topic.name, [])
@@ -221,6 +260,7 @@ class Topics:
         here[number] = partition
         if partition.leads:
             self._tell(partition)
+        self.tell(partition)
 
     def _remove(self, name: str, is_deleted: bool) -> None:
         """Remove the partitions of a topic that is gone, and their logs if a client has deleted it."""
@@ -233,9 +273,11 @@ class Topics:
             led = partition.leads
             partition.stop_timer()
             partition.resign()
+            partition.fail_commits(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             partition.wake()
             if led:
                 self._tell(partition)
+            self.tell(partition)
         if not is_deleted:
             self._log.warn(
                 "topic {name} is gone from the cluster's state, but no client was seen to delete it: its logs"
@@ -279,6 +321,7 @@ class Topics:
     def settled(self) -> Deferred[None]:
         """Wait until no log is being opened; after this nothing follows the state any more."""
         self._is_open = False
+        self.isr.stop()
         return self._opener.settled()
 
     # --- configs
@@ -296,7 +339,7 @@ class Topics:
 
     def _apply(self, name: str, config: LogConfig, min_insync: int) -> None:
         for partition in self.of(name):
-            partition.min_insync_replicas = min_insync
+            partition.use_min_insync(min_insync)
             if partition.log.config != config:
                 partition.reconfigure(config)
                 self._flushes.reschedule(partition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkatx.broker.replica.offline_log import OfflineLog
+from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.partition import EXPOSE_AFTER_MS, Partition
 from kafkatx.config.log_config import LogConfig
 from kafkatx.records.builder import build_values
@@ -92,7 +92,7 @@ class PartitionTests(BrokerTestCase):
     def test_state(self) -> None:
         """Leader, epoch and replicas are those of the cluster's state."""
         (partition,) = self.make_topic()
-        partition.apply(PartitionState(1, 7, (1, 0), (1,)), False)
+        partition.apply(PartitionState(1, 7, (1, 0), (1,)), True)
         self.assertEqual(
             (partition.leader, partition.leader_epoch, partition.replicas, partition.isr),
             (1, 7, (1, 0), (1,)),

@@ -13,6 +13,7 @@ from kafkatx.log.batch_log import BatchLog
 from kafkatx.log.memory import MemoryStorage
 from kafkatx.log.retention import KeepAll
 from kafkatx.types import PartitionState, TopicPartition
+from tests.broker.replica.fakes import FakeCluster
 
 
 class ParkTests(SynchronousTestCase):
@@ -29,7 +30,7 @@ class ParkTests(SynchronousTestCase):
         log = BatchLog(
             topic_partition, LogConfig(), lambda name: KeepAll(), self.clock, MemoryStorage(), execute
         )
-        return Partition(log, PartitionState(0, 0, (0,), (0,)))
+        return Partition(log, PartitionState(0, 0, (0,), (0,)), FakeCluster(0))
 
     def check_nothing_left(self) -> None:
         """Assert that no timer runs, and that no partition knows of the fetch."""

@@ -17,9 +17,9 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.broker.replica.offline_log import OfflineLog
-from kafkatx.broker.replica.placements import Placements
-from kafkatx.broker.replica.topic_settings import TopicSettings
+from kafkatx.broker.replica.logs.offline_log import OfflineLog
+from kafkatx.broker.replica.logs.placements import Placements
+from kafkatx.broker.replica.logs.topic_settings import TopicSettings
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import ILogStore, IMetadataStore, IPartitionLog
 from kafkatx.types import Topic, TopicPartition

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 from zope.interface.verify import verifyObject
 
-from kafkatx.broker.replica.offline_log import OfflineLog
+from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IPartitionLog

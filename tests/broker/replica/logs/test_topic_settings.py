@@ -8,8 +8,8 @@ from types import MappingProxyType
 from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.replica import topic_settings
-from kafkatx.broker.replica.topic_settings import TopicSettings
+from kafkatx.broker.replica.logs import topic_settings
+from kafkatx.broker.replica.logs.topic_settings import TopicSettings
 from kafkatx.config import BrokerConfig
 from kafkatx.types import Topic
 

@@ -9,7 +9,7 @@ import attrs
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.replica.deletions import MAX_LINES, Deleted, RetentionRound, retention_reason
+from kafkatx.broker.replica.logs.deletions import MAX_LINES, Deleted, RetentionRound, retention_reason
 from kafkatx.config.log_config import LogConfig
 from kafkatx.types import TopicPartition
 

@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.task import Clock
 
-from kafkatx.broker.replica.log_opener import SLICE_S
+from kafkatx.broker.replica.logs.log_opener import SLICE_S
 from kafkatx.config import LogConfig
 from kafkatx.types import TopicPartition
 from tests.broker.cluster import ClusterTestCase

@@ -104,6 +104,7 @@ class BrokerService(Service):
             self._opened = True  # not before: logs that are not ours must get no marker from us
             log_dirs = [one.directory_id for one in self.broker.store.dirs if one.error is None]
             await self._unless_stopped(self.broker.metadata.register(log_dirs))
+            self.broker.fetchers.start()
             await self.broker.groups.open()
             self._share_bootstrap_port()
         except BaseException:
@@ -200,6 +201,7 @@ class BrokerService(Service):
         try:
             if self._opened:
                 self.broker.groups.stop()
+                await self.broker.fetchers.stop()
                 await self._changes_settled()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()

@@ -108,7 +108,7 @@ def measure_latency(cluster: Copies, topic: str, seconds: float) -> Figures:
 
 
 def measure_catch_up(cluster: Copies) -> Figures:
-    """Let a follower stand still while messages are produced, and see how it comes back."""
+    """Freeze a follower while messages are produced, and see how it comes back."""
     behind, paced = f"behind-{time.monotonic_ns()}", f"paced-{time.monotonic_ns()}"
     cluster.create_topic(behind, 1)
     cluster.create_topic(paced, 1)

@@ -21,6 +21,7 @@ from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import zookeeper
@@ -195,6 +196,8 @@ class BrokerService(Service):
             giving_up.errback(SettingError("the broker was stopped before it had started"))
         if self._opening is not None:
             await self._opening  # the threads that open logs cannot be interrupted
+        if self._opened:
+            await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
         await self._stop_listening()
         self._factory.close_all()

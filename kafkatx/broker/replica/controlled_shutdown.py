@@ -35,7 +35,7 @@ class ControlledShutdown:
         self._waiting: Deferred[None] | None = None
 
     async def run(self) -> None:
-        """Hand over all partitions that others could lead. It never fails; a broker that is alone has none."""
+        """Hand over all partitions that others could lead. It never fails."""
         state = self._metadata.state
         if not self._is_enabled or self._metadata.lease_remaining_s is None or state.fenced:
             return

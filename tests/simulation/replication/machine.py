@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from inspect import signature
 from random import Random
 from typing import Any, TypeVar
 
@@ -28,7 +27,7 @@ from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 from kafkatx.metadata.tree.memory import MemoryTree
 from kafkatx.testing.contracts.partition_log import find_retention
 from kafkatx.types import TopicPartition
-from tests.simulation.replication.network import Endpoint, Network, Port
+from tests.simulation.replication.network import Network, Port
 from tests.simulation.replication.storage import Disk, DiskBatches
 from tests.simulation.server import SimulatedServer
 
@@ -109,7 +108,7 @@ class Life(Clock):
         """Listen at a port of the machine."""
         return self.home.network.listen(self, port, factory)
 
-    def endpoint(self, reactor: object, host: str, port: int) -> Endpoint:
+    def endpoint(self, reactor: object, host: str, port: int) -> Any:
         """Return an endpoint for connections to another machine (``MakeEndpoint``)."""
         return self.home.network.endpoint(self, host, port)
 
@@ -294,9 +293,7 @@ class _WallClock:
 def _make_broker(
     config: BrokerConfig, metadata: IMetadataStore, store: ILogStore, life: Life, workers: Any, *rest: Any
 ) -> Broker:
-    known = signature(Broker.__init__).parameters
-    endpoints = {"make_endpoint": life.endpoint} if "make_endpoint" in known else {}
-    return Broker(config, metadata, store, life, workers, life.now_ms, **endpoints)
+    return Broker(config, metadata, store, life, workers, life.now_ms, life.endpoint)
 
 
 @contextmanager

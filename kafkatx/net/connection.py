@@ -48,6 +48,9 @@ HELD_BYTES = 1 << 20
 REPLIED_BYTES = 1 << 20
 """A round of requests ends when its replies have this size."""
 
+MOST_PENDING = 1000
+"""Requests of a connection that may be unanswered: the replies wait for the disk, or for other brokers."""
+
 
 class Server(Protocol):
     """The server as its connections see it: see :class:`kafkatx.net.server.KafkaServerFactory`."""
@@ -185,7 +188,11 @@ class KafkaConnection(protocol.Protocol):
                 if staged and not is_ordered:
                     wrote = True
                     self._finish(staged)
-                if self._pending and not (is_ordered and self._pending_are_ordered):
+                if self._pending and not (
+                    is_ordered
+                    and self._pending_are_ordered
+                    and len(self._pending) + len(staged) < MOST_PENDING
+                ):
                     break
                 frame = inbox.popleft()
                 self._inbox_bytes -= len(frame)

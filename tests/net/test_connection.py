@@ -6,6 +6,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.errors import ProtocolViolation
+from kafkatx.net import connection as connection_module
 from kafkatx.net.requests import Reply
 from tests.net.fakes import ConnectionTestCase, commit, fetch, framed, produce
 
@@ -24,6 +25,43 @@ class OrderTests(ConnectionTestCase):
         self.assertEqual(transport.replies(), [])
         waiting[b"a"].callback(framed(b"a"))
         self.assertEqual(transport.replies(), [b"a", b"b", b"c"])
+
+    def test_last_first_is_one_write(self) -> None:
+        """Replies that become ready from the last to the first leave in one write."""
+        waiting = {name: Deferred[Reply]() for name in (b"a", b"b", b"c")}
+        self.requests.script.update(waiting)
+        connection, transport = self.connect()
+        writes: list[bytes] = []
+        write = transport.write
+
+        def counted(data: bytes) -> None:
+            writes.append(data)
+            write(data)
+
+        self.patch(transport, "write", counted)
+        connection.dataReceived(produce(b"a", b"b", b"c"))
+        for name in (b"c", b"b", b"a"):
+            waiting[name].callback(framed(name))
+        self.assertEqual((transport.replies(), len(writes)), ([b"a", b"b", b"c"], 1))
+
+    def test_many_unanswered(self) -> None:
+        """No more produce requests begin while many are unanswered; they begin when one is answered."""
+        self.patch(connection_module, "MOST_PENDING", 2)
+        waiting = {name: Deferred[Reply]() for name in (b"a", b"b", b"c", b"d")}
+        self.requests.script.update(waiting)
+        connection, transport = self.connect()
+        for name in waiting:
+            connection.dataReceived(produce(name))
+        self.settle()
+        self.assertEqual([one for one in self.requests.events if isinstance(one, bytes)], [b"a", b"b"])
+        waiting[b"a"].callback(framed(b"a"))
+        self.settle()
+        self.assertEqual([one for one in self.requests.events if isinstance(one, bytes)], [b"a", b"b", b"c"])
+        for name in (b"b", b"c"):
+            waiting[name].callback(framed(name))
+        self.settle()
+        waiting[b"d"].callback(framed(b"d"))
+        self.assertEqual(transport.replies(), [b"a", b"b", b"c", b"d"])
 
     def test_ready_reply_behind_a_waiting_one(self) -> None:
         """A reply that is ready at once does not overtake one that is still pending."""

@@ -2,7 +2,8 @@
 
 Deviation from Apache Kafka: a request that repeats a partition is refused; Kafka stores the last of the
 repeated parts only, and acknowledges it. ``acks=-1`` with one replica is answered as soon as the
-records are written, as the high watermark passes them at once.
+records are written, as the high watermark passes them at once; with several it waits for them
+(:mod:`kafkatx.broker.replica.commit_waiters`), at most ``timeout_ms``.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.produce.staged_produce import (
+    ALL,
     OFFLINE,
     ONE_BATCH_SINCE,
+    StagedForCommit,
     StagedForOne,
     StagedProduce,
+    StoredPart,
     UnvalidatedPart,
     UnvalidatedProduce,
 )
@@ -38,7 +42,6 @@ from kafkatx.wire.messages.produce import (
     TopicProduceResponse,
 )
 
-ALL = -1
 BUFFERS = (memoryview, bytes)  # a tuple made once: a union of types would be made with each request
 ZSTD_SINCE = 7
 MAGIC_AT, MAGIC_2 = 16, 2
@@ -93,6 +96,12 @@ def _answer_one(
         )
         if not done.error and done.log_append_time_ms == -1:
             broker.replicas.staged[partition] = None
+            if request.acks == ALL and partition.replicated:
+                end_offset = done.last_offset + 1
+                timeouts, timeout_ms = broker.commit_timeouts, request.timeout_ms
+                return StagedForCommit(
+                    topic, data.index, partition, done.base_offset, end_offset, timeouts, timeout_ms
+                )
             return StagedForOne(request.acks, topic, data.index, partition, done.base_offset)
         appends = _PartitionAppends(broker, request, version)
         appends.begin(topic).append(appends.take(partition, data, records, done))
@@ -117,7 +126,7 @@ class _PartitionAppends:
         self._version = version
         self._now_ms = broker.now_ms()
         self._response = ProduceResponse()
-        self._staged: list[tuple[Partition, PartitionProduceResponse]] = []
+        self._staged: list[StoredPart] = []
         self._unvalidated: list[UnvalidatedPart] = []
 
     def begin(self, topic: str) -> list[PartitionProduceResponse]:
@@ -155,18 +164,27 @@ class _PartitionAppends:
         result = PartitionProduceResponse(
             data.index, 0, done.base_offset, done.log_append_time_ms, log_start_offset
         )
-        self._staged.append((partition, result))
+        self._staged.append(StoredPart(partition, result, done.last_offset + 1, partition.leader_epoch))
         return result
 
     def staged(self) -> StagedProduce:
         """Return the request's answer: all is staged, but for what must be validated first."""
         if self._unvalidated:
             return self._with_unvalidated()
-        return StagedProduce(self._acks, self._response, self._staged)
+        return StagedProduce(
+            self._acks, self._response, self._staged, self._broker.commit_timeouts, self._request.timeout_ms
+        )
 
     def _with_unvalidated(self) -> UnvalidatedProduce:
         return UnvalidatedProduce(
-            self._broker.validator, self._version, self._acks, self._response, self._staged, self._unvalidated
+            self._broker.validator,
+            self._version,
+            self._acks,
+            self._response,
+            self._staged,
+            self._unvalidated,
+            self._broker.commit_timeouts,
+            self._request.timeout_ms,
         )
 
     def store_many(self) -> ExclusiveResponse[ProduceResponse]:
@@ -219,7 +237,7 @@ def _refused(
     records = data.records
     if not partition.writable:
         return _not_writable(partition, data)
-    if acks == ALL and len(partition.isr) < partition.min_insync_replicas:
+    if acks == ALL and partition.replicated and len(partition.isr) < partition.min_insync:
         return _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
     if not records:
         return _error(data, ErrorCode.INVALID_RECORD, "the request has no records for this partition")
@@ -245,7 +263,8 @@ def _not_writable(partition: Partition, data: PartitionProduceData) -> Partition
 
 def _too_few(partition: Partition) -> str:
     return (
-        f"{len(partition.isr)} replicas are in sync, min.insync.replicas is {partition.min_insync_replicas}"
+        f"{len(partition.isr)} of {len(partition.replicas)} replicas are in sync, min.insync.replicas is"
+        f" {partition.min_insync}"
     )
 
 

@@ -113,14 +113,14 @@ class RecordValidator:
 
     async def append(
         self, partition: Partition, records: memoryview | bytes, one_batch: bool, first: IAppended
-    ) -> IAppended:
+    ) -> tuple[IAppended, int]:
         """Validate, append and write records.
 
         :param first: the result of the first append, whose error is NEEDS_VALIDATION.
+        :return: the result, and the leader epoch in which the records are written.
         :raises RequestError: the log has changed too often, was deleted, or cannot be written to.
-        :raises OSError: the records could not be flushed.
         """
-        appended = first
+        appended, leader_epoch = first, partition.leader_epoch
         for _ in range(MAX_ROUNDS):
             if not isinstance(appended, Unvalidated):
                 break
@@ -130,15 +130,12 @@ class RecordValidator:
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
             if partition.error:
                 raise RequestError(partition.error, "the partition's log dir or leader has changed")
-            appended = partition.log.append(
-                records, partition.leader_epoch, self._now_ms(), one_batch, validated
-            )
+            leader_epoch = partition.leader_epoch
+            appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, validated)
         if appended.error == NEEDS_VALIDATION:
             raise RequestError(ErrorCode.REQUEST_TIMED_OUT, "the log grew while its records were checked")
         if not appended.error:
             failed = self._replicas.write(partition)
             if partition in failed:
                 raise RequestError(refusal_code(failed[partition]), failed[partition].strerror or "")
-            if partition.must_flush:
-                await partition.log.flush()
-        return appended
+        return appended, leader_epoch

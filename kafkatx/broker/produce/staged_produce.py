@@ -1,17 +1,20 @@
 """The answers to Produce requests: results that are true once the staged records are written.
 
-Nothing here does I/O, but for flushes that ``flush.messages`` asks for. The handler of Produce makes these.
+With acks=all and several replicas they are true once the records are committed
+(:mod:`kafkatx.broker.replica.commit_waiters`). Nothing here does I/O, but for flushes that ``flush.messages``
+asks for. The handler of Produce makes these.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from typing import TypeAlias
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.produce.record_validation import RecordValidator
+from kafkatx.broker.replica.commit_waiters import CommitTimeouts, outcome_now
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import refusal_code
 from kafkatx.broker.requests.pending_answers import Staging
@@ -28,58 +31,137 @@ from kafkatx.wire.messages.produce import (
 )
 
 ONE_BATCH_SINCE = 3
+ALL = -1
+NO_OFFSET = -1
 OFFLINE = "the log dir of the partition is offline"
+NOT_COMMITTED = {
+    ErrorCode.REQUEST_TIMED_OUT: "the records are written, but not on all in-sync replicas in time",
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "the records are written, but too few replicas are in sync",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the leader changed before the records were on all in-sync replicas",
+    ErrorCode.KAFKA_STORAGE_ERROR: OFFLINE,
+}
+"""The message with each error after which the records may be committed nevertheless."""
 
 
 ProduceOutcome: TypeAlias = ProduceResponse | Deferred[ProduceResponse | None] | None
 """A response; None for acks=0."""
 
 
-class StagedProduce(Staging[ProduceResponse]):
-    """The results of a produce request, true once the staged records are written."""
+class StoredPart(NamedTuple):
+    """The records of a request that one partition has staged.
 
-    __slots__ = ("_acks", "_response", "_staged")
+    :ivar result: the part of the response.
+    :ivar end_offset: the offset after the last record.
+    :ivar leader_epoch: the leader epoch in which they are written.
+    """
+
+    partition: Partition
+    result: PartitionProduceResponse
+    end_offset: int
+    leader_epoch: int
+
+
+class StagedProduce(Staging[ProduceResponse]):
+    """The results of a produce request, true once its records are written and, for acks=all, committed.
+
+    :param staged: the parts that are staged.
+    :param timeouts: gives up the wait for replicas; None if the request does not wait for them.
+    :param timeout_ms: the longest time of that wait.
+    """
+
+    __slots__ = ("_acks", "_response", "_staged", "_timeout_ms", "_timeouts")
 
     def __init__(
         self,
         acks: int,
         response: ProduceResponse,
-        staged: list[tuple[Partition, PartitionProduceResponse]],
+        staged: list[StoredPart],
+        timeouts: CommitTimeouts | None = None,
+        timeout_ms: int = 0,
     ) -> None:
         self._acks = acks
         self._response = response
         self._staged = staged
+        self._timeouts = timeouts
+        self._timeout_ms = timeout_ms
 
     def throttle(self, throttle_time_ms: int) -> None:
         """Put the throttle time into the response."""
         self._response.throttle_time_ms = throttle_time_ms
 
     def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
-        """Return the response; a Deferred where ``flush.messages`` makes it wait for the disk.
+        """Return the response; a Deferred where it waits for the disk (``flush.messages``) or for replicas.
 
         :raises ProtocolViolation: acks=0 and an error: closing is the only way to tell the producer.
         """
+        return self._respond_written(self._written(failed))
+
+    def _written(self, failed: dict[object, OSError]) -> list[StoredPart]:
+        """Refuse the parts whose write has failed; return the others."""
+        written = []
+        for part in self._staged:
+            if part.partition in failed:
+                _not_stored(part.result, failed[part.partition])
+            else:
+                written.append(part)
+        return written
+
+    def _respond_written(self, parts: list[StoredPart]) -> ProduceOutcome:
         flushing = []
-        for partition, result in self._staged:
-            if partition in failed:
-                _not_stored(result, failed[partition])
-            elif partition.offline:  # its log dir failed when another of its logs was written
-                _not_stored(result, OSError(errno.EIO, OFFLINE))
-            elif partition.must_flush:
-                flushing.append((partition.log.flush(), result))
+        for part in parts:
+            if part.partition.offline:  # its log dir failed when another of its logs was written
+                _not_stored(part.result, OSError(errno.EIO, OFFLINE))
+            elif part.partition.must_flush:
+                flushing.append((part.partition.log.flush(), part.result))
         if flushing:
-            return Deferred.fromCoroutine(self._respond_flushed(flushing))
-        return self._response_if_wanted()
+            return Deferred.fromCoroutine(self._respond_flushed(parts, flushing))
+        return self._respond_committed(parts)
 
     async def _respond_flushed(
-        self, flushing: list[tuple[Deferred[int], PartitionProduceResponse]]
+        self, parts: list[StoredPart], flushing: list[tuple[Deferred[int], PartitionProduceResponse]]
     ) -> ProduceResponse | None:
         for flushed, result in flushing:
             try:
                 await flushed
             except OSError as error:
                 _not_stored(result, error)
-        return self._response_if_wanted()
+        response = self._respond_committed(parts)
+        return await response if isinstance(response, Deferred) else response
+
+    def _respond_committed(self, parts: list[StoredPart]) -> ProduceOutcome:
+        """Respond when all parts are committed; at once unless acks=all and there are several replicas."""
+        if self._acks != ALL:
+            return self._response_if_wanted()
+        waiting = []
+        for part in parts:
+            if part.partition.replicated and not part.result.error_code:
+                code = outcome_now(part.partition, part.end_offset, part.leader_epoch)
+                if code is None:
+                    waiting.append(part)
+                elif code:
+                    _not_committed(part.result, code)
+        return self._respond_later(waiting) if waiting else self._response_if_wanted()
+
+    def _respond_later(self, parts: list[StoredPart]) -> Deferred[ProduceResponse | None]:
+        """Respond when the last of *parts* is committed, or given up."""
+        responding: Deferred[ProduceResponse | None] = Deferred()
+        left = len(parts)
+
+        def settle(result: PartitionProduceResponse, code: ErrorCode) -> None:
+            nonlocal left
+            left -= 1
+            if code:
+                _not_committed(result, code)
+            if not left:
+                responding.callback(self._response)
+
+        timeouts = self._timeouts
+        assert timeouts is not None  # as the request has acks=all
+        deadline_s = timeouts.deadline_s(self._timeout_ms / 1000)
+        for partition, result, end_offset, leader_epoch in parts:
+            waiters = partition.commit_waiters
+            timeouts.add(waiters, end_offset, leader_epoch, deadline_s, partial(settle, result))
+        return responding
 
     def _response_if_wanted(self) -> ProduceResponse | None:
         if self._acks:
@@ -110,23 +192,21 @@ class UnvalidatedProduce(StagedProduce):
         version: int,
         acks: int,
         response: ProduceResponse,
-        staged: list[tuple[Partition, PartitionProduceResponse]],
+        staged: list[StoredPart],
         unvalidated: list[UnvalidatedPart],
+        timeouts: CommitTimeouts,
+        timeout_ms: int,
     ) -> None:
-        super().__init__(acks, response, staged)
+        super().__init__(acks, response, staged, timeouts, timeout_ms)
         self._validator = validator
         self._version = version
         self._unvalidated = unvalidated
 
     def respond(self, failed: dict[object, OSError]) -> Deferred[ProduceResponse | None]:
         """Respond as :meth:`StagedProduce.respond`, when all records are validated and written."""
-        return Deferred.fromCoroutine(self._respond_validated(super().respond, failed))
+        return Deferred.fromCoroutine(self._respond_validated(self._written(failed)))
 
-    async def _respond_validated(
-        self,
-        respond: Callable[[dict[object, OSError]], ProduceOutcome],
-        failed: dict[object, OSError],
-    ) -> ProduceResponse | None:
+    async def _respond_validated(self, parts: list[StoredPart]) -> ProduceResponse | None:
         validator = self._validator
         size = sum(len(records) for _, records, _, _ in self._unvalidated)
         admitted = validator.admit(size)
@@ -136,17 +216,19 @@ class UnvalidatedProduce(StagedProduce):
                     if not admitted:
                         raise RequestError(ErrorCode.REQUEST_TIMED_OUT, validator.refusal)
                     one_batch = self._version >= ONE_BATCH_SINCE
-                    done = await validator.append(partition, records, one_batch, first)
+                    done, leader_epoch = await validator.append(partition, records, one_batch, first)
                 except RequestError as error:
                     result.error_code, result.error_message = error.code, str(error)
                 except OSError as error:
                     _not_stored(result, error)
                 else:
                     _fill(result, done, partition.log.log_start_offset)
+                    if not done.error:
+                        parts.append(StoredPart(partition, result, done.last_offset + 1, leader_epoch))
         finally:
             if admitted:
                 validator.release(size)
-        response = respond(failed)
+        response = self._respond_written(parts)
         return await response if isinstance(response, Deferred) else response
 
 
@@ -170,21 +252,20 @@ class StagedForOne(Staging[ProduceResponse]):
         """Put the throttle time into the response."""
         self._throttle_time_ms = throttle_time_ms
 
-    def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
-        """Respond as :meth:`StagedProduce.respond`."""
-        log_start_offset = self._partition.log.log_start_offset
-        result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
-        response = ProduceResponse([TopicProduceResponse(self._topic, [result])], self._throttle_time_ms)
-        return StagedProduce(self._acks, response, [(self._partition, result)]).respond(failed)
-
     def finish(self, failed: dict[object, OSError]) -> Reply | Deferred[Reply]:
         """Return the reply, as :class:`kafkatx.net.requests.Staged` says."""
         partition = self._partition
         if failed or self._throttle_time_ms or partition.offline or partition.must_flush:
             return super().finish(failed)
-        if not self._acks:
-            return None
-        encoder = self.encoder
+        return self._stored_reply() if self._acks else None
+
+    def _stored_reply(self) -> Reply | Deferred[Reply]:
+        """Return the reply for the written records."""
+        return self._frame()
+
+    def _frame(self) -> Reply:
+        """Return the reply that the records are stored."""
+        partition, encoder = self._partition, self.encoder
         reply = partition.produce_replies.get(encoder.version)
         if reply is None or reply.log_start_offset != partition.log.log_start_offset:
             reply = partition.produce_replies[encoder.version] = ProduceReply(
@@ -196,11 +277,79 @@ class StagedForOne(Staging[ProduceResponse]):
             )
         return [reply.frame(self.correlation_id, self.base_offset)]
 
+    def respond(self, failed: dict[object, OSError]) -> ProduceOutcome:
+        """Respond as :meth:`StagedProduce.respond`."""
+        return self._as_many().respond(failed)
+
+    def _as_many(self) -> StagedProduce:
+        """Return the same as the result of any request. The only replica commits what it writes."""
+        acks = 1 if self._acks else 0
+        response, result = self._make_response()
+        return StagedProduce(acks, response, [StoredPart(self._partition, result, NO_OFFSET, -1)])
+
+    def _make_response(self) -> tuple[ProduceResponse, PartitionProduceResponse]:
+        log_start_offset = self._partition.log.log_start_offset
+        result = PartitionProduceResponse(self._index, 0, self.base_offset, -1, log_start_offset)
+        topics = [TopicProduceResponse(self._topic, [result])]
+        return ProduceResponse(topics, self._throttle_time_ms), result
+
+
+class StagedForCommit(StagedForOne):
+    """The result for the only partition of a request with acks=all, where there are several replicas."""
+
+    __slots__ = ("_end_offset", "_leader_epoch", "_timeout_ms", "_timeouts")
+
+    def __init__(
+        self,
+        topic: str,
+        index: int,
+        partition: Partition,
+        base_offset: int,
+        end_offset: int,
+        timeouts: CommitTimeouts,
+        timeout_ms: int,
+    ) -> None:
+        super().__init__(ALL, topic, index, partition, base_offset)
+        self._end_offset = end_offset
+        self._leader_epoch = partition.leader_epoch
+        self._timeouts = timeouts
+        self._timeout_ms = timeout_ms
+
+    def _as_many(self) -> StagedProduce:
+        response, result = self._make_response()
+        part = StoredPart(self._partition, result, self._end_offset, self._leader_epoch)
+        return StagedProduce(ALL, response, [part], self._timeouts, self._timeout_ms)
+
+    def _stored_reply(self) -> Reply | Deferred[Reply]:
+        """Return the reply for the written records, once they are committed."""
+        partition, end_offset, leader_epoch = self._partition, self._end_offset, self._leader_epoch
+        code = outcome_now(partition, end_offset, leader_epoch)
+        if code is not None:
+            return self._reply(code)
+        committed: Deferred[ErrorCode] = Deferred()
+        deadline_s = self._timeouts.deadline_s(self._timeout_ms / 1000)
+        waiters = partition.commit_waiters
+        self._timeouts.add(waiters, end_offset, leader_epoch, deadline_s, committed.callback)
+        return committed.addCallback(self._reply)
+
+    def _reply(self, code: ErrorCode) -> Reply:
+        if not code:
+            return self._frame()
+        response, result = self._make_response()
+        _not_committed(result, code)
+        return self.encoder.reply(response, self.correlation_id)
+
 
 def _not_stored(result: PartitionProduceResponse, error: OSError) -> None:
     result.error_code = refusal_code(error)
     result.base_offset = -1
     result.error_message = error.strerror
+
+
+def _not_committed(result: PartitionProduceResponse, code: ErrorCode) -> None:
+    """Put the error into a result; the offset stays in it, as in Apache Kafka: the records are written."""
+    result.error_code = code
+    result.error_message = NOT_COMMITTED.get(code)
 
 
 def _fill(result: PartitionProduceResponse, done: IAppended, log_start_offset: int) -> None:

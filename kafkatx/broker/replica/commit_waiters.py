@@ -25,22 +25,27 @@ from kafkatx.errors import ErrorCode
 Settle: TypeAlias = "Callable[[ErrorCode], object]"
 """Takes NONE when the records are committed, or the reason why that is not known."""
 
+_Entry: TypeAlias = "tuple[int, int, float, Settle]"
+"""End offset, leader epoch, deadline, and the function to call."""
+
 NONE = ErrorCode.NONE
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 TOO_FEW = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
 class Replicated(Protocol):
-    """The facts about a partition that decide if records are committed."""
+    """The facts about a partition that decide if records are committed.
+
+    :ivar error: the answer to all requests for it; NONE while this broker leads it.
+    :ivar min_insync: number of in-sync replicas that acks=all needs.
+    """
 
     high_watermark: int
     leader_epoch: int
     isr: tuple[int, ...]
     error: ErrorCode
 
-    @property
-    def min_insync(self) -> int:
-        """The number of in-sync replicas that acks=all needs."""
+    min_insync: int
 
 
 def outcome_now(partition: Replicated, end_offset: int, leader_epoch: int) -> ErrorCode | None:
@@ -67,7 +72,7 @@ class CommitWaiters:
     __slots__ = ("_waiting", "deadline_s")
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[int, int, float, Settle]] = deque()
+        self._waiting: deque[_Entry] = deque()
         self.deadline_s = inf
 
     def __bool__(self) -> bool:
@@ -80,7 +85,7 @@ class CommitWaiters:
         """Add a writer, which waits until the high watermark is at *end_offset*.
 
         :param leader_epoch: the leader epoch in which its records were written.
-        :param deadline_s: the time at which :meth:`expire` gives it up.
+        :param deadline_s: the time at which :meth:`expire` gives it up; infinity for never.
         :param settle: called once, and never from within this method.
         """
         waiting = self._waiting
@@ -105,14 +110,19 @@ class CommitWaiters:
         return waiting
 
     def advance(self, partition: Replicated) -> None:
-        """Release the writers whose records are committed; all of them if too few replicas are in sync.
+        """Release the writers whose records are committed.
+
+        While too few replicas are in sync nothing can be committed, and the writers that have a deadline are
+        told so at once. Those without one wait until it is certain what has become of their records.
 
         The last one is called first: a connection sends replies in the order of its requests, so all that
         this releases leave in one write, when the first of them is there.
         """
-        if partition.error or len(partition.isr) < partition.min_insync:
-            self.fail(partition.error or TOO_FEW)
+        if partition.error:
+            self.fail(partition.error)
             return
+        if len(partition.isr) < partition.min_insync:
+            self._release(lambda deadline_s: deadline_s != inf, TOO_FEW)
         waiting, high_watermark = self._waiting, partition.high_watermark
         released = []
         while waiting and waiting[0][0] <= high_watermark:
@@ -129,12 +139,20 @@ class CommitWaiters:
 
     def expire(self, now_s: float) -> None:
         """Release the writers whose time is up, with REQUEST_TIMED_OUT."""
-        late = [entry for entry in self._waiting if entry[2] <= now_s]
-        if late:
-            self._waiting = deque(entry for entry in self._waiting if entry[2] > now_s)
-        self.deadline_s = min((entry[2] for entry in self._waiting), default=inf)
-        for _, _, _, settle in reversed(late):
-            settle(ErrorCode.REQUEST_TIMED_OUT)
+        self._release(lambda deadline_s: deadline_s <= now_s, ErrorCode.REQUEST_TIMED_OUT)
+
+    def _release(self, ends: Callable[[float], bool], code: ErrorCode) -> None:
+        """Release with an error the writers whose deadlines say so."""
+        released, kept = [], deque[_Entry]()
+        for entry in self._waiting:
+            if ends(entry[2]):
+                released.append(entry)
+            else:
+                kept.append(entry)
+        self._waiting = kept
+        self.deadline_s = min((entry[2] for entry in kept), default=inf)
+        for _, _, _, settle in reversed(released):
+            settle(code)
 
 
 class CommitTimeouts:
@@ -151,11 +169,14 @@ class CommitTimeouts:
         self._due_s = inf
 
     def deadline_s(self, timeout_s: float) -> float:
-        """Return the time of the clock at which a writer's time is up; it goes to :meth:`watch` next."""
+        """Return the time of the clock at which a writer's time is up."""
         return self._clock.seconds() + max(timeout_s, 0.0)
 
-    def watch(self, waiters: CommitWaiters) -> None:
-        """Give up the writers of a partition in time; called after a writer with a deadline was added."""
+    def add(
+        self, waiters: CommitWaiters, end_offset: int, leader_epoch: int, deadline_s: float, settle: Settle
+    ) -> None:
+        """Add a writer of a partition, as :meth:`CommitWaiters.add`, and give it up in time."""
+        waiters.add(end_offset, leader_epoch, deadline_s, settle)
         if waiters.deadline_s < self._due_s:
             self._watched.add(waiters)
             self._schedule(waiters.deadline_s)

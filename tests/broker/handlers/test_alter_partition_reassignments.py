@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments: a single broker has all partitions."""
+"""AlterPartitionReassignments: a single broker holds all partitions."""
 
 from __future__ import annotations
 

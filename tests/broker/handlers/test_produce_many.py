@@ -84,7 +84,7 @@ class ManyTests(ManyTestCase):
 
     def test_errors(self) -> None:
         """Invalid records and failed writes are errors of their own partition only."""
-        self.partitions[3].isr = ()
+        self.partitions[3].replicated, self.partitions[3].isr = True, ()
         self.partitions[4].go_offline()
         failing = self.partitions[17]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.produce.staged_produce import OFFLINE, StagedForOne, StagedProduce
+from kafkatx.broker.produce.staged_produce import OFFLINE, StagedForOne, StagedProduce, StoredPart
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.pending_answers import ResponseEncoder
 from kafkatx.errors import ErrorCode, ProtocolViolation
@@ -48,7 +48,8 @@ class StagedProduceTests(StagedTestCase):
         """Return the answer to a request for both partitions."""
         results = [PartitionProduceResponse(number, 0, 7) for number in range(2)]
         response = ProduceResponse([TopicProduceResponse("t", results)])
-        return StagedProduce(acks, response, list(zip(self.parts, results, strict=True)))
+        parts = [StoredPart(*both, 8, 0) for both in zip(self.parts, results, strict=True)]
+        return StagedProduce(acks, response, parts)
 
     def test_written(self) -> None:
         """Written partitions keep their offsets."""

@@ -89,6 +89,14 @@ class CommitWaitersTests(WaitersTestCase):
         self.assertEqual(self.reach(3), [("b", TOO_FEW), ("a", TOO_FEW)])
         self.assertFalse(self.waiters)
 
+    def test_too_few_without_deadline(self) -> None:
+        """A writer without a deadline waits for the high watermark while too few replicas are in sync."""
+        for name, end in (("a", 3), ("b", 9)):
+            self.add(name, end, deadline_s=float("inf"))
+        self.partition.isr = (1,)
+        self.assertEqual(self.reach(3), [("a", NONE)])
+        self.assertEqual(len(self.waiters), 1)
+
     def test_offline(self) -> None:
         """Nothing is acknowledged by a partition that refuses requests."""
         self.add("a", 3)
@@ -167,8 +175,8 @@ class TimeoutTests(WaitersTestCase):
 
     def late(self, name: object, end_offset: int, timeout_s: float, waiters: CommitWaiters) -> None:
         """Add a writer with a timeout."""
-        waiters.add(end_offset, 5, self.timeouts.deadline_s(timeout_s), self.settle(name))
-        self.timeouts.watch(waiters)
+        deadline_s = self.timeouts.deadline_s(timeout_s)
+        self.timeouts.add(waiters, end_offset, 5, deadline_s, self.settle(name))
 
     def test_expire(self) -> None:
         """Each writer is given up at its own time; those without a deadline are not."""
@@ -222,8 +230,7 @@ class TimeoutTests(WaitersTestCase):
     def test_added_meanwhile(self) -> None:
         """A writer that is added while another one is given up has its own time."""
         deadline_s = self.timeouts.deadline_s(1)
-        self.waiters.add(3, 5, deadline_s, lambda code: self.late("later", 4, 1, self.waiters))
-        self.timeouts.watch(self.waiters)
+        self.timeouts.add(self.waiters, 3, 5, deadline_s, lambda code: self.late("later", 4, 1, self.waiters))
         self.clock.advance(1)
         self.assertEqual(self.told, [])
         self.clock.advance(1)

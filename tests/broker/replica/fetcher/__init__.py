@@ -1,1 +1,0 @@
-"""Tests of the follower's side of replication."""

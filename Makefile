@@ -27,7 +27,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper demo test tests lint docs documents clean interop takeover clients faults attack simulation bench bench-quick bench-guard
+.PHONY: help install run zookeeper demo test tests lint docs documents clean interop takeover clients faults attack simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -44,6 +44,7 @@ help:
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
+	@echo 'make simulate SEEDS=1000   whole brokers that copy partitions, by chance, for at most SECONDS=600; MUTANTS=1 finds mutants'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
 	@echo '                          EXPERIMENTS=ab ROUNDS=5 SCALE=0.5 change that; needs gcc, librdkafka, Java and Maven)'
 	@echo 'make bench-quick          some of them, small and once, into .interop/bench/quick (under ten minutes)'
@@ -129,6 +130,11 @@ faults: install
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants
 	@$(BIN)/python -m tests.simulation --seconds $(or $(SECONDS),600)
+
+# Bounded by SEEDS and SECONDS, or by the seeds for each mutant.
+simulate: install
+	@$(BIN)/python -m tests.simulation.replication $(if $(MUTANTS),--mutants) \
+	  --seeds $(or $(SEEDS),1000) --seconds $(or $(SECONDS),600) --first $(or $(FIRST),0)
 
 # Bounded: each attack has a fixed size, and the whole ends after ten minutes whatever happens.
 attack: install

@@ -67,6 +67,11 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    @property
+    def pid(self) -> int:
+        """The id of the process that was started."""
+        return self._process.pid
+
     def wait_for(self, served: Callable[[], bool], most_s: float) -> None:
         """Wait until the server serves.
 

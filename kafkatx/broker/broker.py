@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -19,6 +20,7 @@ from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts
+from kafkatx.broker.replica.fetcher.manager import ReplicaFetcherManager
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.topics import Topics
@@ -33,6 +35,9 @@ from kafkatx.interfaces import ILogStore, IMetadataStore, Workers
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterDelta
 
+if TYPE_CHECKING:
+    from kafkatx.networkclient.connection import MakeEndpoint
+
 
 class Broker:
     """The parts of a broker, as handlers use them.
@@ -44,6 +49,7 @@ class Broker:
     :ivar topics: the topics that have a partition here, and these partitions.
     :ivar topic_commands: creates, changes and deletes topics.
     :ivar replicas: the write rounds.
+    :ivar fetchers: copy the partitions that other brokers lead.
     :ivar commit_timeouts: gives up writers that wait for replicas.
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: deletes old committed offsets.
@@ -54,7 +60,9 @@ class Broker:
     :ivar down_conversions: converts fetched records for old clients.
     :ivar limited_log: for lines that clients can cause.
     :ivar offered: the versions of each API key that ApiVersions shows.
+    :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
+    :param make_endpoint: makes the endpoints of other brokers; None: TCP.
     """
 
     _log = Logger()
@@ -67,6 +75,7 @@ class Broker:
         clock: IReactorTime,
         workers: Workers,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+        make_endpoint: MakeEndpoint | None = None,
     ) -> None:
         self.config = config
         self.metadata = metadata
@@ -76,6 +85,7 @@ class Broker:
         self.now_ms = now_ms
         self.node_id: int = config.get("broker.id")
         self.offered: dict[int, range] = {}
+        self.inter_broker_port: int | None = None
         self.features_epoch = now_ms()
         self.flushes = FlushScheduler(clock)
         self.commit_timeouts = CommitTimeouts(clock)
@@ -101,6 +111,9 @@ class Broker:
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.transactions = Transactions(self.limited_log)
+        self.fetchers = ReplicaFetcherManager(
+            config, metadata, self.topics, store, self.flushes, clock, self.limited_log, make_endpoint
+        )
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )

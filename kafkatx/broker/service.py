@@ -21,6 +21,7 @@ from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import zookeeper
@@ -104,6 +105,7 @@ class BrokerService(Service):
             self._opened = True  # not before: logs that are not ours must get no marker from us
             log_dirs = [one.directory_id for one in self.broker.store.dirs if one.error is None]
             await self._unless_stopped(self.broker.metadata.register(log_dirs))
+            self.broker.fetchers.start()
             await self.broker.groups.open()
             self._share_bootstrap_port()
         except BaseException:
@@ -194,12 +196,15 @@ class BrokerService(Service):
             giving_up.errback(SettingError("the broker was stopped before it had started"))
         if self._opening is not None:
             await self._opening  # the threads that open logs cannot be interrupted
+        if self._opened:
+            await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
         await self._stop_listening()
         self._factory.close_all()
         try:
             if self._opened:
                 self.broker.groups.stop()
+                await self.broker.fetchers.stop()
                 await self._changes_settled()
                 await self.broker.topics.settled()
                 self.broker.flushes.stop()

@@ -16,6 +16,7 @@ from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.metadata.cluster.store import ClusterMetadataStore
 from kafkatx.metadata.tree.memory import Link
 from kafkatx.net.requests import ExclusiveReply, Peer, Staged
+from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.records.builder import build_values
 from kafkatx.records.conversion import iter_any
 from kafkatx.testing.contracts.partition_log import find_retention
@@ -26,6 +27,7 @@ from kafkatx.wire.headers import decode_response_header, encode_request_header
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafkatx.wire.schema import Message
+from tests.broker.network import MemoryNetwork
 from tests.broker.running import NOW_MS, at_once, joined, produce_request
 from tests.log.fakes import QuickFiles, crash
 from tests.metadata.cluster.memory import MemoryStores
@@ -33,6 +35,7 @@ from tests.metadata.cluster.memory import MemoryStores
 T = TypeVar("T")
 
 NOT_LEADER, UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 6, 3, 5
+LIMITS = Limits(1 << 27, -1, -1, 1000, 1000)
 RETRIABLE = {NOT_LEADER, UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE}
 """The errors after which a client asks for the leader again."""
 
@@ -43,14 +46,31 @@ class ClusterBroker:
     :ivar link: its connection to the tree.
     """
 
-    def __init__(self, stores: MemoryStores, broker_id: int, path: str, **settings: str) -> None:
+    def __init__(
+        self,
+        stores: MemoryStores,
+        broker_id: int,
+        path: str,
+        network: MemoryNetwork | None = None,
+        **settings: str,
+    ) -> None:
         values = {"log.dirs": path, "broker.id": str(broker_id), "broker.rack": f"r{broker_id}", **settings}
         config = BrokerConfig.load(None, values)
         self.id = broker_id
+        self.clock = stores.clock
         self.metadata: ClusterMetadataStore = stores.make_store()
         self.link: Link = stores.trees[self.metadata].link
         self.store = FileLogStore(config, at_once, stores.clock, find_retention, QuickFiles())
-        self.broker = Broker(config, self.metadata, self.store, stores.clock, at_once, stores.now_ms)
+        self.network = network or MemoryNetwork(stores.clock)
+        self.broker = Broker(
+            config,
+            self.metadata,
+            self.store,
+            stores.clock,
+            at_once,
+            stores.now_ms,
+            self.network.endpoints_of(broker_id),
+        )
         self.broker.offered = {line.api.key: line.api.versions for line in SERVED}
         self.dispatch = Dispatch(self.broker, SERVED)
         self.peer = Peer("127.0.0.1", 40_000, "127.0.0.1", 9092)
@@ -60,12 +80,17 @@ class ClusterBroker:
         node = BrokerNode(self.id, f"b{self.id}", 9100 + self.id, self.broker.config.get("broker.rack"))
         await self.metadata.start(node)
         await self.broker.open()
+        factory = KafkaServerFactory(self.dispatch, LIMITS, self.clock)
+        self.network.listen(self.id, (node.host, node.port), factory)
         await self.metadata.register([one.directory_id for one in self.store.dirs])
+        self.broker.fetchers.start()
         await self.broker.groups.open()
 
     async def stop(self) -> None:
         """Stop, as ``BrokerService`` does."""
+        self.network.close(self.id)
         self.broker.groups.stop()
+        await self.broker.fetchers.stop()
         await self.broker.topic_commands.settled()
         await self.broker.topics.settled()
         self.broker.flushes.stop()
@@ -77,6 +102,8 @@ class ClusterBroker:
     def kill(self) -> None:
         """End as by kill -9: nothing reaches the logs or the tree any more."""
         self.link.kill()
+        self.network.close(self.id)
+        self.broker.fetchers.stop()
         self.broker.groups.stop()
         self.broker.topics.settled()
         self.broker.flushes.stop()
@@ -108,6 +135,7 @@ class ClusterOfBrokersCase(SynchronousTestCase):
         """Start three brokers."""
         self.stores = MemoryStores()
         self.stores.clock.advance(NOW_MS / 1000)
+        self.network = MemoryNetwork(self.stores.clock)
         self.brokers: dict[int, ClusterBroker] = {}
         self.paths = {broker_id: os.path.abspath(self.mktemp()) for broker_id in (1, 2, 3)}
         self.addCleanup(self.kill_all)
@@ -118,7 +146,7 @@ class ClusterOfBrokersCase(SynchronousTestCase):
 
     def start(self, broker_id: int) -> ClusterBroker:
         """Start a broker."""
-        one = ClusterBroker(self.stores, broker_id, self.paths[broker_id], **self.settings)
+        one = ClusterBroker(self.stores, broker_id, self.paths[broker_id], self.network, **self.settings)
         self.brokers[broker_id] = one
         self.run_to_end(Deferred.fromCoroutine(one.start()))
         return one
@@ -162,9 +190,10 @@ class ClusterOfBrokersCase(SynchronousTestCase):
         _, at = decode_response_header(key, version, body)
         return codec.decode(APIS[key].response, version, body[at:])
 
-    def create(self, name: str, partitions: int, by: int = 1) -> None:
+    def create(self, name: str, partitions: int, by: int = 1, replicas: int = 1) -> None:
         """Create a topic."""
-        response = self.ask(by, 19, 5, CreateTopicsRequest([CreatableTopic(name, partitions, 1, [], [])]))
+        topic = CreatableTopic(name, partitions, replicas, [], [])
+        response = self.ask(by, 19, 5, CreateTopicsRequest([topic]))
         self.assertEqual([topic.error_code for topic in response.topics], [0], response.topics)
 
     def leaders(self, topic: str, by: int | None = None) -> list[int]:

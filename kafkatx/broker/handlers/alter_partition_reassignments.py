@@ -1,21 +1,23 @@
 """AlterPartitionReassignments (key 45), version 0: move partitions between brokers (KIP-455).
 
-Partitions do not move between brokers yet, because they are not copied. An assignment to the replicas that a
-partition has is accepted, any other is refused, and there is never a reassignment in progress that could be
-cancelled. Any broker answers so.
+Only the controller answers; clients ask it. ``timeout_ms`` is ignored: the metadata store waits for 30 s. The
+answer comes when the reassignments have begun; ListPartitionReassignments tells if they are complete.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from twisted.internet.defer import Deferred
+
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.requests.assignments import check_replicas, find_state
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
-    ReassignablePartition,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
@@ -23,42 +25,27 @@ from kafkatx.wire.messages.alter_partition_reassignments import (
 
 def answer(
     broker: Broker, request: AlterPartitionReassignmentsRequest, context: RequestContext
+) -> Deferred[AlterPartitionReassignmentsResponse]:
+    """Begin or cancel reassignments."""
+    changes = {
+        TopicPartition(topic.name, asked.partition_index): asked.replicas
+        for topic in request.topics
+        for asked in topic.partitions
+    }
+    return broker.metadata.reassign(changes).addCallback(_response)
+
+
+def _response(
+    outcomes: Mapping[TopicPartition, RequestError | None],
 ) -> AlterPartitionReassignmentsResponse:
-    """Answer for each partition."""
-    return AlterPartitionReassignmentsResponse(
-        0,
-        0,
-        None,
-        [
-            ReassignableTopicResponse(topic.name, [_result(broker, topic.name, p) for p in topic.partitions])
-            for topic in request.topics
-        ],
-    )
-
-
-def _result(broker: Broker, topic: str, asked: ReassignablePartition) -> ReassignablePartitionResponse:
-    try:
-        _reassign(broker, topic, asked)
-    except RequestError as error:
-        return ReassignablePartitionResponse(asked.partition_index, error.code, error_message(error))
-    return ReassignablePartitionResponse(asked.partition_index)
-
-
-def _reassign(broker: Broker, topic: str, asked: ReassignablePartition) -> None:
-    """Check that a partition stays where it is.
-
-    :raises RequestError: it would have to move, or a reassignment that is not in progress is cancelled.
-    """
-    state = find_state(broker.metadata.state, topic, asked.partition_index)
-    if asked.replicas is None:
-        raise RequestError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
-    if tuple(asked.replicas) != state.replicas:
-        check_replicas(broker.metadata.state, asked.replicas)
-        raise RequestError(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            "kafkatx does not copy partitions yet, and cannot move them between brokers:"
-            f" {topic}-{asked.partition_index} stays at {list(state.replicas)}",
-        )
+    topics: dict[str, list[ReassignablePartitionResponse]] = {}
+    for (topic, partition), error in outcomes.items():
+        result = ReassignablePartitionResponse(partition)
+        if error is not None:
+            result = ReassignablePartitionResponse(partition, error.code, error_message(error))
+        topics.setdefault(topic, []).append(result)
+    responses = [ReassignableTopicResponse(name, results) for name, results in topics.items()]
+    return AlterPartitionReassignmentsResponse(0, 0, None, responses)
 
 
 def refuse(

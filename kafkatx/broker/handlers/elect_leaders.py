@@ -2,20 +2,20 @@
 
 *   0 knows preferred elections only; 1 adds unclean ones; 2 is flexible.
 
-There are no copies yet: a partition is led by the one broker that has it, or by none while that broker or
-its log dir is away. No election changes that, so any broker answers. A request for all partitions (null)
-lists those that their preferred replica does not lead.
+Only the controller answers; clients ask it. ``timeout_ms`` is ignored: the metadata store waits for 30 s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.requests.assignments import find_state
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.types import ElectionKind, TopicPartition
 from kafkatx.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -23,53 +23,31 @@ from kafkatx.wire.messages.elect_leaders import (
     ReplicaElectionResult,
 )
 
-PREFERRED, UNCLEAN = 0, 1
 
-
-def answer(broker: Broker, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
-    """Return for each partition why its leader does not change."""
-    kind = request.election_type
-    if kind not in (PREFERRED, UNCLEAN):
-        raise RequestError(ErrorCode.INVALID_REQUEST, f"unknown election type {kind}")
-    if request.topic_partitions is None:
-        return _response(_all(broker, kind))
-    return _response(
-        ReplicaElectionResult(asked.topic, [_result(broker, asked.topic, n, kind) for n in asked.partitions])
-        for asked in request.topic_partitions
-    )
-
-
-def _all(broker: Broker, kind: int) -> Iterable[ReplicaElectionResult]:
-    """Return every partition whose leader is not the one that it should have."""
-    for name, topic in broker.metadata.state.topics.items():
-        results = [_result(broker, name, number, kind) for number in range(len(topic.partitions))]
-        needed = [result for result in results if result.error_code != ErrorCode.ELECTION_NOT_NEEDED]
-        if needed:
-            yield ReplicaElectionResult(name, needed)
-
-
-def _result(broker: Broker, topic: str, number: int, kind: int) -> PartitionResult:
+def answer(
+    broker: Broker, request: ElectLeadersRequest, context: RequestContext
+) -> Deferred[ElectLeadersResponse]:
+    """Elect leaders, and answer when the cluster's state shows them."""
     try:
-        state = find_state(broker.metadata.state, topic, number)
-    except RequestError as error:
-        return PartitionResult(number, error.code, error_message(error))
-    partition = broker.topics.find(topic, number)
-    led = state.leader in broker.metadata.state.brokers and not (partition and partition.offline)
-    if led and (kind == UNCLEAN or state.leader == state.replicas[0]):
-        return PartitionResult(
-            number, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
-        )
-    if kind == UNCLEAN:
-        return PartitionResult(number, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "no replica is live")
-    return PartitionResult(
-        number,
-        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
-        f"the preferred replica {state.replicas[0]} is not live, or has no copy",
-    )
+        kind = ElectionKind(request.election_type)
+    except ValueError:
+        raise RequestError(
+            ErrorCode.INVALID_REQUEST, f"unknown election type {request.election_type}"
+        ) from None
+    asked = None
+    if request.topic_partitions is not None:
+        asked = [TopicPartition(one.topic, n) for one in request.topic_partitions for n in one.partitions]
+    return broker.metadata.elect_leaders(kind, asked).addCallback(_response)
 
 
-def _response(results: Iterable[ReplicaElectionResult]) -> ElectLeadersResponse:
-    return ElectLeadersResponse(0, 0, list(results))
+def _response(outcomes: Mapping[TopicPartition, RequestError | None]) -> ElectLeadersResponse:
+    topics: dict[str, list[PartitionResult]] = {}
+    for (topic, partition), error in outcomes.items():
+        result = PartitionResult(partition, 0)
+        if error is not None:
+            result = PartitionResult(partition, error.code, error_message(error))
+        topics.setdefault(topic, []).append(result)
+    return ElectLeadersResponse(0, 0, [ReplicaElectionResult(name, each) for name, each in topics.items()])
 
 
 def refuse(

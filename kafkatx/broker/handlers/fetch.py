@@ -18,6 +18,7 @@ from kafkatx.broker.fetch.answers import refused
 from kafkatx.broker.fetch.by_ids import FetchByIds
 from kafkatx.broker.fetch.fetch_round import FetchRound
 from kafkatx.broker.fetch.old_clients import OldFetch
+from kafkatx.broker.fetch.replica_fetch import ReplicaFetch, check_replica, is_of_replica
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.broker.requests.context import RequestContext
@@ -45,6 +46,8 @@ def answer(
     topics, version = request.topics, context.version
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         NAMES.unite(request)
+    if is_of_replica(request):
+        return _answer_replica(broker, request, context)
     kind = FetchByIds if version >= TOPIC_IDS_SINCE else FetchRound if version >= ZSTD_SINCE else OldFetch
     fetch = kind(broker, request, context)
     loading = fetch.load()
@@ -60,6 +63,26 @@ def _when_enough(
         return _within_quota(broker, fetch.respond(), context)
     waiting = delay_fetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
     return waiting.addCallback(lambda _: _within_quota(broker, fetch.respond(), context))
+
+
+def _answer_replica(
+    broker: Broker, request: FetchRequest, context: RequestContext
+) -> FetchResponse | Deferred[FetchResponse]:
+    """Answer a follower, without the quotas of clients."""
+    fetch = ReplicaFetch(broker, request, context, check_replica(broker, request, context))
+    loading = fetch.load()
+    if loading:
+        return _all_of(loading).addCallback(lambda _: _when_new(broker, fetch, request))
+    return _when_new(broker, fetch, request)
+
+
+def _when_new(
+    broker: Broker, fetch: ReplicaFetch, request: FetchRequest
+) -> FetchResponse | Deferred[FetchResponse]:
+    if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
+        return fetch.respond()
+    waiting = delay_fetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough, by_replica=True)
+    return waiting.addCallback(lambda _: fetch.respond())
 
 
 def _within_quota(

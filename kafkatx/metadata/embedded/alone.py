@@ -38,15 +38,22 @@ class LoneBroker:
     def elect_leaders(
         self, kind: ElectionKind, partitions: Collection[TopicPartition] | None
     ) -> Deferred[dict[TopicPartition, RequestError | None]]:
-        """Answer that no partition needs an election: this broker leads all of them."""
-        answers: dict[TopicPartition, RequestError | None] = {}
-        for one in partitions or ():
-            answers[one] = _unknown(one)
-            if self._partition(one) is not None:
-                answers[one] = RequestError(
-                    ErrorCode.ELECTION_NOT_NEEDED, f"{one}: the only broker of the cluster leads it."
-                )
-        return succeed(answers)
+        """Answer that no partition can have another leader: this broker has the only replicas."""
+        if partitions is None:
+            partitions = self.state.offline.get(self.state.controller_id, frozenset())
+        return succeed({one: self._unelected(kind, one) for one in partitions})
+
+    def _unelected(self, kind: ElectionKind, one: TopicPartition) -> RequestError:
+        if self._partition(one) is None:
+            return _unknown(one)
+        if self.state.has_live(self.state.controller_id, one):
+            return RequestError(
+                ErrorCode.ELECTION_NOT_NEEDED, f"{one}: the only broker of the cluster leads it."
+            )
+        code = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        if kind is ElectionKind.PREFERRED:
+            code = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+        return RequestError(code, f"{one}: its log dir has failed, and there is no other replica.")
 
     def reassign(
         self, changes: Mapping[TopicPartition, Sequence[int] | None]

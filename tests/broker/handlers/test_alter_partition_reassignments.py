@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments: a single broker holds all partitions."""
+"""AlterPartitionReassignments: a single broker has all partitions."""
 
 from __future__ import annotations
 

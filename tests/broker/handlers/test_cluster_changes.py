@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import attrs
 from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ILogStore
-from kafkatx.types import Topic
+from kafkatx.types import ElectionKind, Topic, TopicPartition
 from kafkatx.wire.messages import alter_client_quotas as quotas
 from kafkatx.wire.messages import (
     alter_configs,
@@ -24,6 +25,7 @@ from kafkatx.wire.messages import (
     list_config_resources,
     list_partition_reassignments,
 )
+from kafkatx.wire.schema import Message
 from tests.broker.handlers.test_cluster_wide import ClusterWideTestCase
 from tests.broker.running import codes
 
@@ -116,53 +118,77 @@ class TopicTests(ClusterWideTestCase):
             self.assertEqual(codes(response.responses), [0])
         self.assertEqual(dict(self.metadata.state.topics), {})
 
-    def elect(self, kind: int, asked: dict[str, list[int]] | None) -> dict[tuple[str, int], int]:
-        """Return the code of each partition of an election."""
-        topics = None
-        if asked is not None:
-            topics = [elect_leaders.TopicPartitions(name, numbers) for name, numbers in asked.items()]
-        response = self.ask(43, 2, elect_leaders.ElectLeadersRequest(kind, topics, 1000))
-        return {
-            (one.topic, result.partition_id): result.error_code
-            for one in response.replica_election_results
-            for result in one.partition_result
-        }
+    def outcomes(self, request: Message, key: int, version: int, **outcomes: ErrorCode) -> Any:
+        """Ask; let the metadata store's command have an outcome for each partition ``t0``, ``t1``..."""
+        self.metadata.holding = True
+        asking = self.answer(key, version, request)
+        command = self.metadata.commands[-1]
+        command.done.callback(
+            {
+                TopicPartition(name[0], int(name[1:])): RequestError(code, "why") if code else None
+                for name, code in outcomes.items()
+            }
+        )
+        return command.args, self.response(key, version, self.successResultOf(asking))
+
+    def test_not_the_controller(self) -> None:
+        """Elections and reassignments are refused by a broker that is not the controller."""
+        asked = [elect_leaders.TopicPartitions("t", [0])]
+        self.assertEqual(
+            self.ask(43, 2, elect_leaders.ElectLeadersRequest(0, asked, 1000)).error_code,
+            ErrorCode.NOT_CONTROLLER,
+        )
+        moved = [alter_partition_reassignments.ReassignablePartition(0, [1])]
+        topics = [alter_partition_reassignments.ReassignableTopic("t", moved)]
+        request = alter_partition_reassignments.AlterPartitionReassignmentsRequest(1000, topics)
+        self.assertEqual(self.ask(45, 0, request).error_code, ErrorCode.NOT_CONTROLLER)
 
     def test_elections(self) -> None:
-        """No election is needed where the leader is live, and none is possible where it is not."""
-        self.metadata.leave(3)
-        for kind, code in (
-            (0, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),
-            (1, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE),
-        ):
-            needless = ErrorCode.ELECTION_NOT_NEEDED
-            self.assertEqual(
-                self.elect(kind, {"t": [0, 1, 2]}), {("t", 0): needless, ("t", 1): needless, ("t", 2): code}
-            )
-            self.assertEqual(self.elect(kind, None), {("t", 2): code})
+        """The controller's outcomes are those of the answer, for some partitions or for all."""
+        needless = ErrorCode.ELECTION_NOT_NEEDED
+        asked = [elect_leaders.TopicPartitions("t", [0, 1])]
+        for topics, names in ((asked, [TopicPartition("t", 0), TopicPartition("t", 1)]), (None, None)):
+            request = elect_leaders.ElectLeadersRequest(1, topics, 1000)
+            arguments, response = self.outcomes(request, 43, 2, t0=ErrorCode.NONE, t1=needless)
+            self.assertEqual(arguments, (ElectionKind.UNCLEAN, names))
+            (found,) = response.replica_election_results
+            codes_of = [(one.partition_id, one.error_code) for one in found.partition_result]
+            self.assertEqual(codes_of, [(0, 0), (1, needless)])
 
     def test_reassignments(self) -> None:
-        """A partition cannot be moved, and the reason is told; one that stays is accepted when away, too."""
-        self.metadata.leave(3)
-        for number, replicas, code in (
-            (1, [2], 0),
-            (2, [3], 0),
-            (1, [1], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
-            (1, None, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+        """Reassignments and cancellations are passed on, and each has its outcome."""
+        moved = [
+            alter_partition_reassignments.ReassignablePartition(0, [2, 1]),
+            alter_partition_reassignments.ReassignablePartition(1, None),
+        ]
+        topics = [alter_partition_reassignments.ReassignableTopic("t", moved)]
+        request = alter_partition_reassignments.AlterPartitionReassignmentsRequest(1000, topics)
+        none = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+        arguments, response = self.outcomes(request, 45, 0, t0=ErrorCode.NONE, t1=none)
+        self.assertEqual(arguments, ({TopicPartition("t", 0): [2, 1], TopicPartition("t", 1): None},))
+        (found,) = response.responses
+        self.assertEqual([one.error_code for one in found.partitions], [0, none])
+        self.assertEqual(found.partitions[1].error_message, "why")
+
+    def test_reassignments_in_progress(self) -> None:
+        """Any broker lists what is in progress: all, or of the topics asked for."""
+        topic = self.metadata.state.topics["t"]
+        moving = attrs.evolve(topic.partitions[1], replicas=(3, 1, 2), adding=(3,), removing=(1, 2))
+        self.metadata.put(attrs.evolve(topic, partitions=(topic.partitions[0], moving, topic.partitions[2])))
+        named = list_partition_reassignments.ListPartitionReassignmentsTopics
+        for asked, numbers in (
+            (None, [1]),
+            ([named("t", [0, 1]), named("x", [0])], [1]),
+            ([named("t", [0])], []),
         ):
-            asked = [
-                alter_partition_reassignments.ReassignableTopic(
-                    "t", [alter_partition_reassignments.ReassignablePartition(number, replicas)]
+            request = list_partition_reassignments.ListPartitionReassignmentsRequest(1000, asked)
+            response = self.ask(46, 0, request)
+            found = [one for each in response.topics for one in each.partitions]
+            self.assertEqual([one.partition_index for one in found], numbers)
+            for one in found:
+                self.assertEqual(
+                    (one.replicas, one.adding_replicas, one.removing_replicas), ([3, 1, 2], [3], [1, 2])
                 )
-            ]
-            request = alter_partition_reassignments.AlterPartitionReassignmentsRequest(1000, asked)
-            (topic,) = self.ask(45, 0, request).responses
-            (result,) = topic.partitions
-            self.assertEqual(result.error_code, code)
-            if replicas == [1]:
-                self.assertIn("kafkatx does not copy partitions yet", result.error_message)
-        listed = self.ask(46, 0, list_partition_reassignments.ListPartitionReassignmentsRequest(1000))
-        self.assertEqual((listed.error_code, listed.topics), (0, []))
 
 
 class ConfigTests(ClusterWideTestCase):

@@ -1,0 +1,159 @@
+"""Fetches of followers: they read to the log's end, and acknowledge all that is below their offsets.
+
+It touches logs, by :class:`kafkatx.interfaces.IPartitionLog`, and tells partitions what their followers have.
+:mod:`kafkatx.broker.replica.fetcher` is the other end, at the follower.
+
+A follower fetches with version 15 or later, which carries its broker epoch (KIP-903), and at the listener for
+other brokers only: a replica id opens records that are not committed, and moves high watermarks. Each
+partition is answered by the first line that is true, as Apache Kafka's ``Partition.fetchRecords`` does:
+
+====================================================  ======================================================
+the partition, and the follower's offset and epoch    answer
+====================================================  ======================================================
+is not led here, or in another leader epoch           NOT_LEADER_OR_FOLLOWER, FENCED_ or UNKNOWN_LEADER_EPOCH
+has no such replica                                   NOT_LEADER_OR_FOLLOWER: one of the two states is old
+the offset is below the log's start                   OFFSET_OUT_OF_RANGE
+the log ends the follower's last epoch earlier        ``diverging_epoch``: it truncates (KAFKA-10554)
+the offset is above the log's end                     OFFSET_OUT_OF_RANGE
+else                                                  records, high watermark, log start; counted as progress
+====================================================  ======================================================
+
+Unlike Apache Kafka's, an answer OFFSET_OUT_OF_RANGE has the log start offset, and the latest epoch with the
+log's end as the diverging epoch: a follower needs no ListOffsets, which could find another state.
+"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.fetch.answers import epoch_error
+from kafkatx.broker.fetch.by_ids import FetchByIds
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.requests.context import RequestContext
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.fetch import EpochEndOffset, FetchPartition, FetchRequest, PartitionData
+
+BROKER_EPOCHS_SINCE = 15
+
+DIVERGED = 1 << 16
+"""In place of an error code: the follower's log differs from this one below its fetch offset."""
+
+
+def is_of_replica(request: FetchRequest) -> bool:
+    """Return True if a request says that it is a follower's."""
+    state = request.replica_state
+    return request.replica_id >= 0 or (state is not None and state.replica_id >= 0)
+
+
+def check_replica(broker: Broker, request: FetchRequest, context: RequestContext) -> tuple[int, int]:
+    """Return the follower's broker id and epoch.
+
+    :raises RequestError: CLUSTER_AUTHORIZATION_FAILED: this broker is alone, or the request came to a
+        listener for clients; UNSUPPORTED_VERSION: it has no broker epoch; STALE_BROKER_EPOCH: the follower
+        has registered again, or one of the two brokers does not know it yet.
+    """
+    if broker.metadata.lease_remaining_s is None:
+        raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "this broker has no followers")
+    if broker.inter_broker_port not in (None, context.peer.local_port):
+        broker.limited_log.warn(
+            "{peer} wants to fetch as a replica at port {port}, which is for clients: brokers connect to the"
+            " listener of inter.broker.listener.name",
+            peer=context.peer,
+            port=context.peer.local_port,
+        )
+        raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "this listener is not for brokers")
+    state = request.replica_state
+    if context.version < BROKER_EPOCHS_SINCE or state is None:
+        raise RequestError(ErrorCode.UNSUPPORTED_VERSION, "replicas fetch with version 15 or later")
+    node = broker.metadata.state.brokers.get(state.replica_id)
+    if node is None or node.epoch != state.replica_epoch or node.id == broker.node_id:
+        raise RequestError(
+            ErrorCode.STALE_BROKER_EPOCH, f"broker {state.replica_id} is not at epoch {state.replica_epoch}"
+        )
+    return state.replica_id, state.replica_epoch
+
+
+class ReplicaFetch(FetchByIds):
+    """One fetch of a follower, which :func:`check_replica` has accepted.
+
+    :param replica: the follower's broker id and epoch.
+    """
+
+    def __init__(
+        self, broker: Broker, request: FetchRequest, context: RequestContext, replica: tuple[int, int]
+    ) -> None:
+        super().__init__(broker, request, context)
+        self._committed = False
+        self._limit = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
+        self._replica_id, self._replica_epoch = replica
+        self._is_enough: bool | None = None
+
+    def load(self) -> list[Deferred[None]]:
+        """Count the fetch as the follower's progress; measure, and read cold data as other fetches do."""
+        now_s = self._broker.clock.seconds()
+        loading: list[Deferred[None]] = []
+        missing, room = min(self._request.min_bytes, self._limit), self._limit
+        self._is_enough = False
+        for topic in self._request.topics:
+            for asked in topic.partitions:
+                partition = self._find(topic.topic, asked.partition)
+                if partition is None or self._check(partition, asked):
+                    self._is_enough = True
+                    continue
+                partition.fetched_by(
+                    self._replica_id, self._replica_epoch, asked.fetch_offset, asked.log_start_offset, now_s
+                )
+                log = partition.log
+                if asked.fetch_offset >= log.log_end_offset:
+                    continue
+                if room <= 0 and loading:
+                    self._later.add((topic.topic, asked.partition))
+                    continue
+                if missing > 0:
+                    readable = log.readable_bytes(asked.fetch_offset, log.log_end_offset)
+                    missing -= min(readable, asked.partition_max_bytes)
+                cold = log.warm(asked.fetch_offset, min(room, asked.partition_max_bytes))
+                if cold is not None:
+                    loading.append(cold)
+                    room -= asked.partition_max_bytes
+        self._is_enough = self._is_enough or missing <= 0
+        return loading
+
+    def is_enough(self) -> bool:
+        """Return True if the reply would have min_bytes, or an error; the first time by what load() found."""
+        measured, self._is_enough = self._is_enough, None
+        return super().is_enough() if measured is None else measured
+
+    def _end_offset(self, partition: Partition) -> int:
+        return int(partition.log.log_end_offset)
+
+    def _check(self, partition: Partition, asked: FetchPartition) -> int:
+        error = epoch_error(partition, asked.current_leader_epoch)
+        if error:
+            return error
+        if self._replica_id not in partition.replicas:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        log, offset = partition.log, asked.fetch_offset
+        if offset < log.log_start_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if asked.last_fetched_epoch >= 0:
+            epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
+            if end_offset < 0:
+                return ErrorCode.OFFSET_OUT_OF_RANGE
+            if epoch < asked.last_fetched_epoch or end_offset < offset:
+                return DIVERGED
+        return ErrorCode.NONE if offset <= log.log_end_offset else ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
+        result = super()._read(topic, asked, limit, first)
+        if result.error_code in (DIVERGED, ErrorCode.OFFSET_OUT_OF_RANGE):
+            partition = self._find(topic, asked.partition)
+            assert partition is not None
+            log = partition.log
+            epoch, end_offset = log.epoch_at(log.log_end_offset), log.log_end_offset
+            if result.error_code == DIVERGED:
+                result.error_code = ErrorCode.NONE
+                epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
+            result.diverging_epoch = EpochEndOffset(epoch, end_offset)
+        return result

@@ -1,0 +1,274 @@
+"""One partition that this broker copies from its leader: what to ask for, and what to do with an answer.
+
+It touches the partition and its log, starts flushes, and reads the clock.
+:mod:`~kafkatx.broker.replica.fetcher.replica_fetcher` has the connection and the loop,
+:mod:`~kafkatx.broker.replica.fetcher.truncation` finds the offset where two logs agree.
+
+======================================================  ==================================================
+an answer                                               its effect
+======================================================  ==================================================
+to another leader epoch, or an offset that is not the   none: the log was cut, or the leader changed
+log's end any more
+OFFSET_OUT_OF_RANGE, the leader's log ends earlier      the log is cut to that end
+OFFSET_OUT_OF_RANGE, the leader's log starts later      the log is emptied, and starts there
+another error                                           a pause
+``diverging_epoch``                                     the log is cut; nothing else of it is used
+                                                        (KAFKA-14704)
+records, or none                                        they are appended as they are; the high watermark
+                                                        and the log start follow
+======================================================  ==================================================
+
+The next fetch of the partition acknowledges what was appended, so it waits for the flush that
+``flush.messages`` asks for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from kafkatx.broker.replica.fetcher.truncation import truncation_offset
+from kafkatx.broker.replica.flushes import FlushScheduler
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import Following
+from kafkatx.clientcore.backoff import Backoff
+from kafkatx.errors import CorruptRecords, ErrorCode
+from kafkatx.net.limited_log import LimitedLog
+from kafkatx.types import NO_LEADER_EPOCH, FileSlice
+from kafkatx.wire.messages.fetch import FetchPartition, PartitionData
+
+EXPECTED = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    }
+)
+"""The errors of a leader that knows an older or a newer state than this broker, mostly for a moment."""
+
+
+class Follower:
+    """A partition as it is copied from one leader in one leader epoch.
+
+    :ivar role: the role for which it was made; the partition has another one when this is over.
+    :ivar topic_id: the id of the topic to which the log belongs.
+    :ivar not_before_s: the end of the pause after an error, by the clock.
+    :ivar flushing: the flush for which the next fetch waits.
+    :param on_flushed: called when the flush has ended.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        partition: Partition,
+        role: Following,
+        topic_id: uuid.UUID,
+        clock: IReactorTime,
+        flushes: FlushScheduler,
+        backoff: Backoff,
+        limited_log: LimitedLog,
+        on_flushed: Callable[[], None],
+    ) -> None:
+        self.partition = partition
+        self.role = role
+        self.topic_id = topic_id
+        self.not_before_s = 0.0
+        self.flushing: Deferred[int] | None = None
+        self._clock = clock
+        self._on_flushed = on_flushed
+        self._flushes = flushes
+        self._backoff = backoff
+        self._limited_log = limited_log
+        self._failures = 0
+        self._begun = False
+
+    def is_ready(self) -> bool:
+        """Return True if the partition can be asked for now; begin the flush that is due before."""
+        if self.flushing is not None or self.not_before_s > self._clock.seconds():
+            return False
+        if self.partition.must_flush:
+            self._flush()
+        return self.flushing is None
+
+    def ask(self, max_bytes: int) -> FetchPartition:
+        """Return the part of a fetch request for this partition.
+
+        The last fetched epoch is read from the log each time (KAFKA-15510).
+        """
+        if not self._begun:
+            self._begin()
+        log: Any = self.partition.log
+        return FetchPartition(
+            self.partition.topic_partition.partition,
+            self.role.leader_epoch,
+            log.log_end_offset,
+            log.latest_epoch,
+            log.log_start_offset,
+            max_bytes,
+        )
+
+    def _begin(self) -> None:
+        """Cut records whose leader epochs are unknown to the high watermark: no leader can compare them."""
+        self._begun = True
+        log: Any = self.partition.log
+        self._limited_log.info(
+            "copies {partition} from broker {leader} in leader epoch {epoch}, from offset {offset} on",
+            partition=self.partition.topic_partition,
+            leader=self.role.leader,
+            epoch=self.role.leader_epoch,
+            offset=log.log_end_offset,
+        )
+        if log.latest_epoch == NO_LEADER_EPOCH:
+            self._cut(max(self.partition.high_watermark, log.log_start_offset))
+
+    # --- answers
+
+    def take(self, asked_offset: int, answer: PartitionData) -> int:
+        """Take the answer to a fetch, by the table above; return the number of bytes appended.
+
+        :param asked_offset: the fetch offset that it answers.
+        """
+        partition = self.partition
+        if partition.role != self.role or partition.log.log_end_offset != asked_offset:
+            return 0
+        try:
+            size = self._take(answer)
+        except CorruptRecords as error:
+            partition.log.discard()
+            self._pause(f"what broker {self.role.leader} sent cannot be appended: {error}")
+        except OSError as error:
+            self._pause(f"its log failed: {error}")
+        except Exception:
+            partition.log.discard()
+            self._limited_log.failure("copying {partition} failed", partition=partition.topic_partition)
+            self._pause("see the failure before this line")
+        else:
+            return size
+        return 0
+
+    def _take(self, answer: PartitionData) -> int:
+        log: Any = self.partition.log
+        found, code = answer.diverging_epoch, answer.error_code
+        if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            end_offset = -1 if found is None else found.end_offset
+            if 0 <= end_offset < log.log_end_offset:
+                self._cut(end_offset)
+            elif answer.log_start_offset > log.log_end_offset:
+                self._restart(answer.log_start_offset)
+            else:
+                self._pause(f"offset {log.log_end_offset} is out of its leader's range")
+        elif code:
+            quiet = code in EXPECTED
+            self._pause(None if quiet else f"broker {self.role.leader} answers {ErrorCode.of(code).name}")
+        elif found is not None and found.end_offset >= 0:
+            before = (log.log_end_offset, log.latest_epoch)
+            self._cut(truncation_offset(log, found.epoch, found.end_offset))
+            if (log.log_end_offset, log.latest_epoch) == before:
+                self._pause(f"its log ends epoch {found.epoch} as broker {self.role.leader}'s does not")
+        else:
+            self._failures = 0
+            return self._append(answer)
+        return 0
+
+    def _append(self, answer: PartitionData) -> int:
+        partition = self.partition
+        log: Any = partition.log
+        records = answer.records
+        size = 0
+        if records:
+            assert not isinstance(records, FileSlice)  # it was received
+            size = log.append_as_follower(memoryview(records), self.role.leader_epoch)
+            if not size:
+                self._pause(f"broker {self.role.leader} sends less than one batch")
+                return 0
+            log.write()
+        partition.followed(answer.high_watermark, answer.log_start_offset)
+        if size and partition.flush_s is not None and partition.flush_timer is None:
+            self._flushes.schedule(partition)
+        return size
+
+    def _flush(self) -> None:
+        self.flushing = flushing = self.partition.log.flush()
+        flushing.addBoth(self._flushed)  # perhaps at once
+
+    def _flushed(self, result: object) -> None:
+        self.flushing = None
+        if isinstance(result, Failure):
+            if not result.check(OSError):
+                self._log.failure("flushing {name} failed", result, name=self.partition.topic_partition)
+            self._pause(None)  # the store takes the log dir offline, where the disk has failed
+        self._on_flushed()
+
+    # --- cuts
+
+    def _cut(self, offset: int) -> None:
+        """Remove the records from *offset* on, and what the log knows of epochs that begin there."""
+        partition = self.partition
+        log, high_watermark, end_offset = (
+            partition.log,
+            partition.high_watermark,
+            partition.log.log_end_offset,
+        )
+        log.truncate_to(offset)
+        partition.truncated()
+        if offset >= end_offset:
+            return
+        values = {
+            "partition": partition.topic_partition,
+            "offset": offset,
+            "end_offset": end_offset,
+            "leader": self.role.leader,
+            "epoch": self.role.leader_epoch,
+            "high_watermark": high_watermark,
+        }
+        if offset < high_watermark:
+            self._log.error(
+                "{partition} was cut from offset {end_offset} to {offset}, below its high watermark"
+                " {high_watermark}: broker {leader} leads it in epoch {epoch} without these records, by an"
+                " unclean election",
+                **values,
+            )
+        else:
+            self._limited_log.info(
+                "{partition} was cut from offset {end_offset} to {offset}, where it agrees with broker"
+                " {leader}, the leader in epoch {epoch}; nothing of it was committed",
+                **values,
+            )
+
+    def _restart(self, offset: int) -> None:
+        """Empty the log: the leader has deleted the records that follow it."""
+        partition = self.partition
+        before = (partition.log.log_start_offset, partition.log.log_end_offset)
+        log: Any = partition.log
+        log.restart_at(offset)
+        partition.truncated()
+        partition.followed(offset, offset)
+        self._limited_log.info(
+            "{partition} was emptied and begins at offset {offset}, the start of its leader's log; it had"
+            " offsets {first} to {end}",
+            partition=partition.topic_partition,
+            offset=offset,
+            first=before[0],
+            end=before[1],
+        )
+
+    def _pause(self, reason: str | None) -> None:
+        """Ask again later; *reason* goes to the broker's log unless it is None."""
+        self.not_before_s = self._clock.seconds() + self._backoff.pause_s(self._failures)
+        self._failures += 1
+        if reason is not None:
+            self._limited_log.warn(
+                "{partition} is not copied for now: {reason}",
+                partition=self.partition.topic_partition,
+                reason=reason,
+            )

@@ -1,0 +1,1 @@
+"""Tests of the follower's side of replication."""

@@ -1,0 +1,214 @@
+"""The invariants of what brokers hold and believe, checked after each moment; and those of a cluster at rest.
+
+*   At most one broker acts as the leader of a partition: the one of the state in the tree, in its epoch, and
+    in each epoch one life only.
+*   A high watermark is never above the log's end, and never goes back in a life of a broker. What a leader
+    has below it is committed; what others have below theirs is the same.
+*   Each member of the in-sync set, and each broker that may lead beside them, has all that is committed, and
+    so has each leader that acts.
+*   The log start is never above the high watermark; that of a leader is never below what clients deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import define
+
+from kafkatx.broker.replica.partition import Partition
+from tests.simulation.replication.machine import Life, Machine
+from tests.simulation.replication.truth import PartitionTruth, Truth
+from tests.simulation.transactions import Violation
+
+
+@define
+class Seen:
+    """What was seen of a partition in a life of a broker.
+
+    :ivar behind: its high watermark is from before a loss of committed records.
+    """
+
+    high_watermark: int
+    losses: int
+    behind: bool = False
+    last: tuple[object, ...] = ()
+
+
+class Checks:
+    """Compares lives of brokers with the truth."""
+
+    def __init__(self, truth: Truth, machines: Mapping[int, Machine]) -> None:
+        self._truth = truth
+        self._machines = machines
+        self._seen: dict[tuple[str, object, int], Seen] = {}
+        self._checked = -1
+        self._ends: dict[PartitionTruth, tuple[object, ...]] = {}
+
+    def check(self) -> None:
+        """Check everything that has changed.
+
+        :raises Violation: an invariant does not hold any more.
+        """
+        leaders: dict[PartitionTruth, str] = {}
+        truths = self._truth.partitions
+        others: list[tuple[Life, Partition, PartitionTruth]] = []
+        for machine in self._machines.values():
+            life = machine.life
+            if not life.runs:
+                continue
+            acts = life.acts()
+            for partition in life.partitions():
+                truth = truths.get(partition.topic_partition)
+                if truth is None or partition.offline:
+                    continue
+                if acts and partition.leads:
+                    other = leaders.setdefault(truth, life.name)
+                    if other != life.name:
+                        raise Violation(f"{other} and {life.name} act as leaders of {truth.name}")
+                    if self._is_of(life, truth):
+                        self._look_at_leader(life, partition, truth)
+                else:
+                    others.append((life, partition, truth))
+        for life, partition, truth in others:
+            if self._is_of(life, truth):
+                self._look_at(life, partition, truth)
+        self._check_members(truths.values())
+
+    def _is_of(self, life: Life, truth: PartitionTruth) -> bool:
+        """Return True if a broker's log is that of the topic as it is now."""
+        log = life.home.disk.logs.get(truth.name)
+        return log is not None and log.topic_id == truth.topic_id
+
+    def _changed(self, life: Life, partition: Partition, truth: PartitionTruth, leads: bool) -> Seen | None:
+        """Return what was seen of a partition before; None if nothing has changed since."""
+        log = partition.log
+        hw = partition.high_watermark
+        stored = life.home.disk.logs[truth.name]
+        now = (hw, log.log_end_offset, log.log_start_offset, partition.leader_epoch, stored.version, leads,
+               truth.losses, truth.end, truth.deleted_to)  # fmt: skip
+        key = (life.name, truth.topic_id, truth.name.partition)
+        seen = self._seen.get(key)
+        if seen is None:
+            seen = self._seen[key] = Seen(hw, truth.losses, truth.losses > 0)
+        elif seen.last == now:
+            return None
+        seen.last = now
+        start = log.log_start_offset
+        if start > truth.starts.get(life.broker_id, 0):
+            truth.starts[life.broker_id] = start
+        if hw > log.log_end_offset:
+            raise Violation(
+                f"{life.name} has the high watermark {hw} of {truth.name}, which ends at {log.log_end_offset}"
+            )
+        if start > max(hw, 0):
+            raise Violation(
+                f"{life.name} has deleted {truth.name} up to {start}, above its high watermark {hw}"
+            )
+        if seen.losses != truth.losses:
+            seen.losses, seen.behind = truth.losses, True
+        elif hw < seen.high_watermark and not seen.behind:
+            raise Violation(
+                f"the high watermark of {truth.name} goes back on {life.name} from {seen.high_watermark}"
+                f" to {hw}"
+            )
+        seen.high_watermark = hw
+        return seen
+
+    def _look_at_leader(self, life: Life, partition: Partition, truth: PartitionTruth) -> None:
+        seen = self._changed(life, partition, truth, True)
+        if seen is None:
+            return
+        state, epoch = truth.state, partition.leader_epoch
+        if (state.leader, state.leader_epoch) != (life.broker_id, epoch):
+            raise Violation(
+                f"{life.name} acts as the leader of {truth.name} in epoch {epoch}, but it is {state}"
+            )
+        acted = truth.acted.setdefault(epoch, life.name)
+        if acted != life.name:
+            raise Violation(f"{life.name} leads {truth.name} in epoch {epoch}, in which {acted} has led")
+        log = life.home.disk.logs[truth.name]
+        latest = partition.log.epoch_at(partition.log.log_end_offset)
+        if latest > epoch:
+            raise Violation(
+                f"{life.name} leads {truth.name} in epoch {epoch}, and its log is at epoch {latest}"
+            )
+        seen.behind = False
+        before = truth.end
+        if partition.high_watermark > before:
+            truth.commit(log, partition.high_watermark, life.name)
+        truth.compare(life.broker_id, life.home.disk, truth.end, f"{life.name}, the leader,")
+        if partition.log.log_end_offset < truth.end:
+            raise Violation(f"{life.name} leads {truth.name}, whose records below {truth.end} are committed, "
+                            f"and its log ends at {partition.log.log_end_offset}")  # fmt: skip
+        if partition.log.log_start_offset < truth.deleted_to:
+            raise Violation(f"{life.name} leads {truth.name} from {partition.log.log_start_offset} on, but "
+                            f"all below {truth.deleted_to} was deleted")  # fmt: skip
+
+    def _look_at(self, life: Life, partition: Partition, truth: PartitionTruth) -> None:
+        seen = self._changed(life, partition, truth, False)
+        if seen is None:
+            return
+        hw = partition.high_watermark
+        if seen.behind and hw > truth.end:
+            return
+        seen.behind = False
+        if hw > truth.end:
+            raise Violation(
+                f"{life.name} has the high watermark {hw} of {truth.name}; committed is {truth.end}"
+            )
+        if life.broker_id in truth.damaged:
+            return
+        truth.compare(life.broker_id, life.home.disk, hw, f"below its high watermark {hw}, {life.name}")
+
+    def _check_members(self, truths: Iterable[PartitionTruth]) -> None:
+        machines = self._machines
+        for truth in truths:
+            key = (
+                truth.end,
+                truth.state,
+                truth.losses,
+                *[log.version if log else -1 for log in [machines[each].disk.logs.get(truth.name)
+                                                         for each in truth.state.members]],
+            )  # fmt: skip
+            if self._ends.get(truth) == key:
+                continue
+            self._ends[truth] = key
+            for broker_id in truth.state.members:
+                if broker_id not in truth.damaged:
+                    who = f"broker {broker_id}, which may lead ({truth.state}),"
+                    truth.compare(broker_id, machines[broker_id].disk, truth.end, who)
+
+    # --- at rest
+
+    def check_rest(self) -> None:
+        """Check a cluster in which every broker has run for a while without a fault.
+
+        :raises Violation: it is not at rest, or replicas differ.
+        """
+        for truth in self._truth.partitions.values():
+            state, name = truth.state, truth.name
+            if state.leader < 0:
+                raise Violation(f"at rest, {name} has no leader: {state}")
+            if set(state.isr) != set(truth.replicas) or state.eligible or state.recovering:
+                raise Violation(f"at rest, {name} has {state}, not the ISR {truth.replicas}")
+            logs = {each: self._machines[each].disk.logs.get(name) for each in truth.replicas}
+            leader = logs[state.leader]
+            assert leader is not None
+            starts = []
+            for broker_id, log in logs.items():
+                life = self._machines[broker_id].life
+                here = life.broker.topics.find(*name)
+                if log is None or here is None:
+                    raise Violation(f"at rest, {life.name} has no log of {name}")
+                starts.append(here.log.log_start_offset)
+                if here.high_watermark != here.log.log_end_offset or here.high_watermark != truth.end:
+                    raise Violation(
+                        f"at rest, {life.name} has the high watermark {here.high_watermark} of {name}, which"
+                        f" ends at {here.log.log_end_offset}; committed is {truth.end}"
+                    )
+                found = {at: one for at, one in log.records.items() if at >= here.log.log_start_offset}
+                expected = {at: one for at, one in leader.records.items() if at >= here.log.log_start_offset}
+                if found != expected:
+                    raise Violation(f"at rest, the log of {name} on {life.name} is not its leader's")
+            if len(set(starts)) > 1:
+                raise Violation(f"at rest, the logs of {name} begin at {starts}")

@@ -1,0 +1,246 @@
+"""What is true of each partition: its state in the tree, and the records that are committed.
+
+It touches nothing. :mod:`.checks` tells it what leaders have committed, and compares the brokers with it;
+:mod:`.clients` compare what they are told. Records may only be given up in two cases, which it counts as
+losses: an unclean election of a topic that allows it, and a loss of power of all that had the records.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, field, frozen
+
+from kafkatx.interfaces.nodes import Create, Delete, SetData
+from kafkatx.metadata.layout import paths
+from kafkatx.metadata.layout.fields import parse_id
+from kafkatx.types import NO_LEADER, TopicPartition
+from tests.simulation.replication.storage import Disk, Stored, StoredLog
+from tests.simulation.server import SimulatedServer, Transaction
+from tests.simulation.transactions import Violation
+
+
+@frozen
+class State:
+    """The content of the node of a partition's state."""
+
+    leader: int = NO_LEADER
+    leader_epoch: int = -1
+    isr: tuple[int, ...] = ()
+    eligible: tuple[int, ...] = ()
+    recovering: bool = False
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The brokers that must have all committed records."""
+        return self.isr + self.eligible
+
+
+@define(eq=False)
+class PartitionTruth:
+    """What is true of one partition.
+
+    :ivar unclean: an unclean election is allowed.
+    :ivar committed: the committed records by offset, from ``start`` to ``end``.
+    :ivar values: the offset of each committed value.
+    :ivar losses: how often committed records were given up, or may have been.
+    :ivar leaders: the leader of each leader epoch.
+    :ivar acted: which life has acted as the leader in each leader epoch.
+    :ivar damaged: members that have lost records with the power of their machine.
+    :ivar matched: for each broker, the offset up to which its log was compared.
+    :ivar starts: for each broker, the highest log start offset that was seen.
+    :ivar deleted_to: the records below are deleted for good.
+    """
+
+    name: TopicPartition
+    topic_id: uuid.UUID
+    unclean: bool
+    replicas: tuple[int, ...] = ()
+    state: State = State()
+    committed: dict[int, Stored] = field(factory=dict)
+    values: dict[bytes, int] = field(factory=dict)
+    end: int = 0
+    losses: int = 0
+    leaders: dict[int, int] = field(factory=dict)
+    acted: dict[int, str] = field(factory=dict)
+    damaged: set[int] = field(factory=set)
+    matched: dict[int, int] = field(factory=dict)
+    starts: dict[int, int] = field(factory=dict)
+    deleted_to: int = 0
+
+    def commit(self, log: StoredLog, end: int, who: str) -> None:
+        """Take it that a leader has committed its records below *end*.
+
+        :raises Violation: it commits what it does not have, or a value twice.
+        """
+        for offset in range(self.end, end):
+            record = log.records.get(offset)
+            if record is None:
+                if offset >= max(self.starts.values(), default=0):
+                    raise Violation(f"{who} commits {self.name}@{offset}, which it does not have")
+                continue
+            self.committed[offset] = record
+            if record.value is not None and self.name.topic[0] == "t":
+                first = self.values.setdefault(record.value, offset)
+                if first != offset and record.value[:1] == b"i":
+                    raise Violation(
+                        f"{who} commits {record.value!r} of an idempotent producer at {self.name}@{offset},"
+                        f" which is at {first}, too"
+                    )
+        self.end = end
+
+    def compare(self, broker_id: int, disk: Disk, end: int, who: str) -> None:
+        """Compare the log of a broker with what is committed, up to an offset.
+
+        :raises Violation: a committed record is missing there, or is another.
+        """
+        log = disk.logs.get(self.name)
+        if log is None or log.topic_id != self.topic_id:
+            if end > max(self.deleted_to, max(self.starts.values(), default=0)):
+                raise Violation(f"{who} has no log of {self.name}, whose records below {end} are committed")
+            return
+        matched = self.matched.get(broker_id, 0)
+        if log.cut_to < matched:
+            matched = log.cut_to
+        log.cut_to = 2**63
+        start = self.starts.get(broker_id, 0)
+        for offset in range(max(matched, start), end):
+            expected = self.committed.get(offset)
+            found = log.records.get(offset)
+            if found != expected and (expected is not None or offset >= start):
+                if found is None and expected is not None and offset < self.deleted_to:
+                    continue
+                self.matched[broker_id] = matched
+                raise Violation(f"{who} has {found} at {self.name}@{offset}; committed is {expected}")
+        self.matched[broker_id] = max(matched, end)
+
+    def prefix(self, disk: Disk) -> int:
+        """Return the offset up to which a disk has what is committed."""
+        log = disk.logs.get(self.name)
+        records = log.records if log is not None and log.topic_id == self.topic_id else {}
+        start = min(records, default=0)
+        for offset in range(start, self.end):
+            if records.get(offset) != self.committed.get(offset):
+                return offset
+        return self.end if records else min(self.end, start)
+
+    def give_up(self, end: int) -> None:
+        """Give up what was committed at or above an offset: the cluster may have lost it."""
+        self.losses += 1
+        for offset in range(end, self.end):
+            self.committed.pop(offset, None)
+        self.values = {value: offset for value, offset in self.values.items() if offset < end}
+        self.end = min(self.end, end)
+        self.matched = {broker_id: min(matched, end) for broker_id, matched in self.matched.items()}
+
+
+class Truth:
+    """What is true of all partitions: it follows the transactions of the tree.
+
+    :param disks: the disks by broker id.
+    :param unclean: whether a topic allows unclean elections.
+    :ivar partitions: the partitions that exist.
+    :ivar changed: grows with each change of a state.
+    """
+
+    def __init__(self, server: SimulatedServer, disks: Mapping[int, Disk], unclean: Any, tell: Any) -> None:
+        self._server = server
+        self._disks = disks
+        self._unclean = unclean
+        self._tell = tell
+        self.partitions: dict[TopicPartition, PartitionTruth] = {}
+        self.changed = 0
+
+    def follow(self, transaction: Transaction) -> None:
+        """Take a transaction over.
+
+        :raises Violation: a state does not follow the state before it.
+        """
+        by = self._server.owners[transaction.session_id]
+        for each in transaction.operations:
+            if not each.path.startswith(f"{paths.TOPICS}/"):
+                continue
+            self.changed += 1
+            partition = paths.parse_state(each.path)
+            if partition is not None and isinstance(each, Create | SetData):
+                self._follow_state(by, partition, json.loads(each.data))
+            elif each.path.count("/") == 3:
+                self._follow_topic(each.path.rsplit("/", 1)[1], each)
+
+    def _follow_topic(self, name: str, operation: Any) -> None:
+        if isinstance(operation, Delete):
+            for partition in [each for each in self.partitions if each.topic == name]:
+                del self.partitions[partition]
+            return
+        if not isinstance(operation, Create | SetData):
+            return
+        content = json.loads(operation.data)
+        text = content.get("topic_id")
+        topic_id = parse_id(text)
+        assert topic_id is not None
+        for number, replicas in content["partitions"].items():
+            partition = TopicPartition(name, int(number))
+            known = self.partitions.get(partition)
+            if known is None or known.topic_id != topic_id:
+                known = self.partitions[partition] = PartitionTruth(partition, topic_id, self._unclean(name))
+            known.replicas = tuple(replicas)
+
+    def _follow_state(self, by: str, partition: TopicPartition, content: dict[str, Any]) -> None:
+        truth = self.partitions[partition]
+        before = truth.state
+        state = State(
+            content["leader"],
+            content["leader_epoch"],
+            tuple(content["isr"]),
+            tuple(content.get("kafkatx_eligible", ())),
+            content.get("leader_recovery_state", 0) == 1,
+        )
+        truth.state = state
+        what = f"{by} writes {partition}: {state} after {before}"
+        if not state.isr or not set(state.isr) <= set(truth.replicas):
+            raise Violation(f"{what}: the ISR is empty, or not of the replicas {truth.replicas}")
+        if set(state.isr) & set(state.eligible):
+            raise Violation(f"{what}: members of the ISR are among the others that may lead")
+        if state.leader_epoch < before.leader_epoch or (
+            state.leader != before.leader and state.leader_epoch == before.leader_epoch
+        ):
+            raise Violation(f"{what}: the leader epoch does not rise")
+        if state.leader != NO_LEADER:
+            if state.leader not in state.isr:
+                raise Violation(f"{what}: the leader is not in the ISR")
+            first = truth.leaders.setdefault(state.leader_epoch, state.leader)
+            if first != state.leader:
+                raise Violation(f"{what}: {first} has led in that epoch")
+            if state.leader_epoch != before.leader_epoch and before.leader_epoch >= 0:
+                self._check_election(truth, before, what)
+        truth.damaged &= set(state.members)
+
+    def _check_election(self, truth: PartitionTruth, before: State, what: str) -> None:
+        leader = truth.state.leader
+        if leader not in before.members:
+            if not truth.unclean:
+                raise Violation(f"{what}: an unclean election, which the topic does not allow")
+            if not truth.state.recovering:
+                raise Violation(f"{what}: an unclean election that is not said")
+            self._tell(f"{truth.name} is led by {leader} after an unclean election")
+        elif not set(before.members) <= truth.damaged:
+            return
+        else:
+            self._tell(f"{truth.name} is led by {leader}: all that had its records have lost some")
+        truth.give_up(truth.prefix(self._disks[leader]))
+        truth.damaged.discard(leader)
+
+
+def committed_check(truth: PartitionTruth, offset: int, value: bytes, what: str) -> None:
+    """Check that a record is committed at an offset.
+
+    :raises Violation: it is not.
+    """
+    record = truth.committed.get(offset)
+    if record is None and offset < max(truth.deleted_to, max(truth.starts.values(), default=0)):
+        return
+    if record is None or record.value != value:
+        raise Violation(f"{what} {value!r} at {truth.name}@{offset}; committed is {record}")

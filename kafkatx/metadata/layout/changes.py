@@ -2,7 +2,8 @@
 
 ``{"version":1,"by":"c5","topics":{"T":{"topic_id":"...","version":0,"partitions":{"0":[1]},"configs":{}}},
 "states":[["T",0,{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":5,"isr":[1]},0]],
-"deleted":[["T","<topic id>"]],"configs":["topics/T","users/u"],"deleting":["T"]}``
+"deleted":[["T","<topic id>"]],"configs":["topics/T","users/u"],"deleting":["T"],
+"brokers":[1]}``
 
 All keys but ``version`` and ``by`` are optional. A topic that is being reassigned also has the keys
 ``adding_replicas`` and ``removing_replicas`` of its node. Each record is made in the transaction that it
@@ -93,6 +94,7 @@ class ChangeRecord:
     :ivar deleted: names and ids of topics whose nodes are gone.
     :ivar configs: ``ConfigEntity.path`` of config nodes that were set.
     :ivar deleting: names of topics that were marked for deletion.
+    :ivar brokers: ids of brokers whose incarnations or offline replicas have changed since they registered.
     """
 
     by: str
@@ -101,6 +103,7 @@ class ChangeRecord:
     deleted: Sequence[tuple[str, uuid.UUID]] = ()
     configs: Sequence[str] = ()
     deleting: Sequence[str] = ()
+    brokers: Sequence[int] = ()
 
     def encode(self) -> bytes:
         """Return the content of the node; topics without their content if it would be too large."""
@@ -123,6 +126,8 @@ class ChangeRecord:
             members["configs"] = list(self.configs)
         if self.deleting:
             members["deleting"] = list(self.deleting)
+        if self.brokers:
+            members["brokers"] = list(self.brokers)
         return members
 
 
@@ -141,6 +146,7 @@ def decode(path: str, data: bytes) -> ChangeRecord:
         deleted=[_deleted(path, item) for item in fields.items("deleted")],
         configs=fields.texts("configs", default=()),
         deleting=fields.texts("deleting", default=()),
+        brokers=fields.integers("brokers") if "brokers" in fields else (),
     )
 
 

@@ -154,11 +154,7 @@ class Controller:
         The change log is read before the brokers are: it may show leaders that have just registered.
         """
         await self._tree.sync()
-        names = await self._tree.children(paths.BROKER_IDS)
-        brokers = await self._follower.loader.brokers(names, self._view.state.brokers)
-        draft = Draft(self._view.image)
-        draft.set_brokers(brokers)
-        self._view.show(*draft.finish())
+        await self._follower.read_brokers()
         last = last_sequence(await self._tree.children(paths.CHANGES))
         await self._view.until(lambda: self._view.image.applied >= last, SHOWN_S)
 

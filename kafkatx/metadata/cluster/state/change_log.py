@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import NoNode
+from kafkatx.interfaces.nodes import NodeStat, NoNode
 from kafkatx.metadata.cluster.state.draft import Draft
-from kafkatx.metadata.cluster.state.image import NO_CHANGE, FoundTopic
+from kafkatx.metadata.cluster.state.image import NO_CHANGE, FoundBrokers, FoundTopic
 from kafkatx.metadata.cluster.state.loader import FoundConfigs, Loader
 from kafkatx.metadata.cluster.state.requests import each
 from kafkatx.metadata.layout import changes, paths
@@ -34,12 +34,16 @@ class Batch:
 
     :ivar records: pairs of zxid and record, in order.
     :ivar applied: sequence number of the last of them.
+    :ivar brokers: the brokers, if one of the records says that they have changed.
+    :ivar deletions: stat of ``/kafkatx/deletions``, if one of the records has deletions.
     """
 
     records: Sequence[tuple[int, ChangeRecord]]
     topics: Mapping[str, FoundTopic]
     configs: Mapping[str, FoundConfigs]
     applied: int
+    brokers: FoundBrokers | None = None
+    deletions: NodeStat | None = None
 
     def put(self, draft: Draft) -> None:
         """Apply the records."""
@@ -57,6 +61,10 @@ class Batch:
             draft.mark(record.deleting)
         for found in self.configs.values():
             found.put(draft)
+        if self.brokers is not None:
+            draft.take_brokers(self.brokers)
+        if self.deletions is not None and self.deletions.mzxid <= self.records[-1][0]:
+            draft.set_deletions(self.deletions.version)  # else it counts deletions of later records, too
 
 
 def new_sequences(names: Sequence[str], applied: int) -> list[int]:
@@ -98,9 +106,13 @@ async def read_batch(tree: ITree, loader: Loader, sequences: Sequence[int]) -> B
     configs = await each(
         loader.configs, [entity for entity in map(parse_path, entities) if entity is not None]
     )
+    told = any(record.brokers for _, record in records)
+    deleted = any(record.deleted for _, record in records)
     return Batch(
         records,
         {topic.name: topic for topic in topics if topic is not None},
         {found.entity.path: found for found in configs if found is not None},
         taken[-1],
+        brokers=await loader.brokers.load() if told else None,
+        deletions=await tree.exists(paths.DELETIONS) if deleted else None,
     )

@@ -14,7 +14,13 @@ from typing import TypeVar
 
 import attrs
 
-from kafkatx.metadata.cluster.state.image import ControllerFacts, FoundTopic, Image, no_state
+from kafkatx.metadata.cluster.state.image import (
+    ControllerFacts,
+    FoundBrokers,
+    FoundTopic,
+    Image,
+    no_state,
+)
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
 from kafkatx.metadata.layout.changes import StateChange, TopicChange
 from kafkatx.metadata.layout.entities import ConfigEntity, EntityType
@@ -43,6 +49,9 @@ class Draft:
         self._deleted: set[uuid.UUID] = set()
         self._deleting = image.deleting
         self._controller = image.controller
+        self._incarnations = image.incarnations
+        self._brokers_read = image.brokers_read
+        self._deletions = image.deletions
 
     def finish(self, applied: int | None = None) -> tuple[Image, ClusterDelta | None]:
         """Return the image with the changes.
@@ -67,6 +76,9 @@ class Draft:
             deleting=self._deleting,
             unidentified=self._unidentified,
             controller=self._controller,
+            incarnations=self._incarnations,
+            brokers_read=self._brokers_read,
+            deletions=self._deletions,
         )
         if state is image.state:
             return changed, None
@@ -246,6 +258,35 @@ class Draft:
             known = self._state.brokers
             kept = {id: known[id] if known.get(id) == brokers[id] else brokers[id] for id in sorted(brokers)}
             self._state = attrs.evolve(self._state, brokers=MappingProxyType(kept))
+
+    def take_brokers(self, found: FoundBrokers) -> None:
+        """Take the nodes of all brokers, unless those of a reading that began later are taken already.
+
+        A broker whose nodes could not be read stays as it is known.
+        """
+        if found.number < self._brokers_read:
+            return
+        self._brokers_read = found.number
+        known, brokers = self._state.brokers, {}
+        incarnations = {**self._incarnations, **found.incarnations}
+        for broker_id, read in found.nodes.items():
+            node = read or known.get(broker_id)
+            if node is not None:
+                brokers[broker_id] = node
+        self.set_brokers(brokers)
+        if incarnations != self._incarnations:
+            self._incarnations = MappingProxyType(incarnations)
+        offline = {
+            one: replicas
+            for one in brokers
+            if (replicas := (found if found.nodes[one] else self._state).offline.get(one))
+        }
+        if offline != self._state.offline:
+            self._state = attrs.evolve(self._state, offline=MappingProxyType(offline))
+
+    def set_deletions(self, version: int) -> None:
+        """Take the version of ``/kafkatx/deletions``: all deletions up to it have been taken."""
+        self._deletions = version
 
     def set_controller(self, controller: ControllerFacts | None) -> None:
         """Replace what is known of the controller."""

@@ -20,6 +20,7 @@ from twisted.logger import Logger
 
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import ConnectionLost, SessionExpired, TreeError
+from kafkatx.interfaces.tree import Watch
 from kafkatx.metadata.cluster.state.change_log import Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.loader import Loaded, Loader
@@ -168,7 +169,7 @@ class Follower:
     async def _load_once(self) -> None:
         self._watches.clear()
         connection = self._connection
-        found = await self.loader.load(self._watches.watch, self._view.state.brokers)
+        found = await self.loader.load(self._watches.watch)
         names = await self._tree.children(paths.CHANGES)
         batches = []
         applied = found.applied
@@ -222,10 +223,16 @@ class Follower:
             self._view.show(*draft.finish(batch.applied))
 
     async def _read_brokers(self) -> None:
-        names = await self._tree.children(paths.BROKER_IDS, self._watches.watch(paths.BROKER_IDS))
-        found = await self.loader.brokers(names, self._view.state.brokers)
+        await self._show_brokers(self._watches.watch(paths.BROKER_IDS))
+
+    async def read_brokers(self) -> None:
+        """Read the live brokers, and show them."""
+        await self._show_brokers(None)
+
+    async def _show_brokers(self, watch: Watch | None) -> None:
+        found = await self.loader.brokers.load(watch)
         draft = Draft(self._view.image)
-        draft.set_brokers(found)
+        draft.take_brokers(found)
         self._view.show(*draft.finish())
 
     async def _read_controller(self) -> None:

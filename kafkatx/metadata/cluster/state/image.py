@@ -11,7 +11,7 @@ import attrs
 from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.metadata.layout.partition_states import StateNode
 from kafkatx.metadata.layout.topics import TopicNode
-from kafkatx.types import NO_LEADER, ClusterState, PartitionState, Topic
+from kafkatx.types import NO_LEADER, BrokerNode, ClusterState, PartitionState, Topic, TopicPartition
 
 NO_CHANGE = -1
 """The sequence number before that of any change record."""
@@ -55,6 +55,22 @@ class FoundTopic:
 
 
 @attrs.frozen
+class FoundBrokers:
+    """The nodes of brokers, as they were read.
+
+    :ivar number: increases with each reading that begins.
+    :ivar nodes: the live brokers; None for one whose nodes cannot be read, or are gone since.
+    :ivar incarnations: the versions of the incarnations, also of brokers that are not live.
+    :ivar offline: as ``ClusterState.offline``; without brokers that have no offline replicas.
+    """
+
+    number: int
+    nodes: Mapping[int, BrokerNode | None]
+    incarnations: Mapping[int, int]
+    offline: Mapping[int, frozenset[TopicPartition]]
+
+
+@attrs.frozen
 class Image:
     """The cluster's state, and what else the store knows of the nodes.
 
@@ -65,6 +81,11 @@ class Image:
     :ivar deleting: names of topics that are marked for deletion.
     :ivar unidentified: topics whose nodes have no topic id yet; the state does not show them.
     :ivar controller: None if there is no controller.
+    :ivar incarnations: versions of the incarnations of the lives that ``state.brokers`` shows; of a broker
+        that is not live, that of its last life.
+    :ivar brokers_read: the number of the reading that the brokers are from.
+    :ivar deletions: a version of ``/kafkatx/deletions`` for which no topic of the image has been deleted; -1
+        if there is no such node.
     """
 
     state: ClusterState
@@ -75,6 +96,9 @@ class Image:
     deleting: frozenset[str] = frozenset()
     unidentified: Mapping[str, Topic] = MappingProxyType({})
     controller: ControllerFacts | None = None
+    incarnations: Mapping[int, int] = MappingProxyType({})
+    brokers_read: int = 0
+    deletions: int = -1
 
     def whole_state(self) -> ClusterState:
         """Return the state with the topics that have no id yet; theirs is ``NO_TOPIC_ID``."""

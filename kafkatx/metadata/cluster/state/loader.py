@@ -13,16 +13,16 @@ from twisted.logger import Logger
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.interfaces.tree import Watch
+from kafkatx.metadata.cluster.state.broker_loader import BrokerLoader
 from kafkatx.metadata.cluster.state.draft import Draft
-from kafkatx.metadata.cluster.state.image import NO_CHANGE, ControllerFacts, FoundTopic, Image
+from kafkatx.metadata.cluster.state.image import NO_CHANGE, ControllerFacts, FoundBrokers, FoundTopic, Image
 from kafkatx.metadata.cluster.state.requests import children, each, read
 from kafkatx.metadata.controller.pieces import TopicNodes
-from kafkatx.metadata.layout import brokers, configs, entities, partition_states, paths, topics
+from kafkatx.metadata.layout import configs, entities, partition_states, paths, topics
 from kafkatx.metadata.layout.controller import decode_cluster_id, decode_controller, decode_epoch
 from kafkatx.metadata.layout.entities import ConfigEntity, EntityType
 from kafkatx.metadata.layout.fields import UnreadableNode, natural
 from kafkatx.metadata.layout.partition_states import StateNode
-from kafkatx.types import BrokerNode
 
 MakeWatch = Callable[[str], Watch]
 """Returns a watch for a path."""
@@ -53,6 +53,7 @@ class Loaded:
     :ivar applied: sequence number of the last change record when the reading began.
     :ivar changes: number of change records then.
     :ivar notifications: names of the config notifications then.
+    :ivar deletions: version of ``/kafkatx/deletions`` before the topics were read; -1 without the node.
     """
 
     cluster_id: str
@@ -60,18 +61,20 @@ class Loaded:
     changes: int
     names: Sequence[str]
     topics: Sequence[FoundTopic | None]
-    brokers: Mapping[int, BrokerNode]
+    brokers: FoundBrokers
     controller: ControllerFacts | None
     deleting: Sequence[str]
     entities: Sequence[ConfigEntity]
     configs: Sequence[FoundConfigs | None]
     notifications: Sequence[str]
+    deletions: int
 
     def draft(self, image: Image) -> Draft:
         """Return a draft that replaces all of an image; what is equal stays the same object."""
         draft = Draft(image)
         draft.set_cluster_id(self.cluster_id)
-        draft.set_brokers(self.brokers)
+        draft.take_brokers(self.brokers)
+        draft.set_deletions(self.deletions)
         draft.set_controller(self.controller)
         draft.set_deleting(self.deleting)
         draft.keep_topics(self.names)
@@ -88,6 +91,7 @@ class Loaded:
 class Loader:
     """Reads nodes.
 
+    :ivar brokers: reads the nodes of brokers.
     :ivar strict: True to fail for each node that cannot be read. Otherwise one of a topic, a broker or an
         entity is logged, and left out of the result: what was known of it should stay.
     """
@@ -97,20 +101,22 @@ class Loader:
     def __init__(self, tree: ITree) -> None:
         self._tree = tree
         self.strict = True
+        self.brokers = BrokerLoader(tree, self._unreadable)
 
-    async def load(self, watch: MakeWatch, known: Mapping[int, BrokerNode]) -> Loaded:
+    async def load(self, watch: MakeWatch) -> Loaded:
         """Read everything.
 
         :param watch: makes the watches of the lists and of the controller.
-        :param known: the live brokers that are known.
         :raises UnreadableNode: a node of the whole cluster is foreign or damaged; or any node, if strict.
         """
         tree = self._tree
         await tree.sync()
         # the change log comes first: what happens while the rest is read will be applied from it
         changes = await tree.children(paths.CHANGES, watch(paths.CHANGES))
-        lists = (paths.TOPICS, paths.BROKER_IDS, paths.DELETE_TOPICS, paths.CONFIG_CHANGES)
-        names, ids, deleting, notifications = await each(lambda path: tree.children(path, watch(path)), lists)
+        # and so does the number of deletions: a topic that is found later has not been deleted up to it
+        deletions = await tree.exists(paths.DELETIONS)
+        lists = (paths.TOPICS, paths.DELETE_TOPICS, paths.CONFIG_CHANGES)
+        names, deleting, notifications = await each(lambda path: tree.children(path, watch(path)), lists)
         found_entities = await self._entities()
         return Loaded(
             decode_cluster_id((await tree.read(paths.CLUSTER_ID))[0]),
@@ -118,12 +124,13 @@ class Loader:
             changes=len(changes),
             names=names,
             topics=await each(self.topic, names, TOPICS_AT_ONCE),
-            brokers=await self.brokers(ids, known),
+            brokers=await self.brokers.load(watch(paths.BROKER_IDS)),
             controller=await self.controller(watch),
             deleting=deleting,
             entities=found_entities,
             configs=await each(self.configs, found_entities),
             notifications=notifications,
+            deletions=-1 if deletions is None else deletions.version,
         )
 
     async def controller(self, watch: MakeWatch) -> ControllerFacts | None:
@@ -146,31 +153,6 @@ class Loader:
             epoch[1].version,
             epoch[1].mzxid,
         )
-
-    async def brokers(self, names: Iterable[str], known: Mapping[int, BrokerNode]) -> dict[int, BrokerNode]:
-        """Read the nodes of live brokers.
-
-        :param names: children of ``/brokers/ids``.
-        :param known: used for nodes that cannot be read, or are gone since: a watch tells that.
-        """
-        found = {}
-        ids = sorted(broker_id for broker_id in map(paths.parse_broker, names) if broker_id is not None)
-        for broker_id, node in zip(ids, await each(self._broker, ids), strict=True):
-            node = node or known.get(broker_id)
-            if node is not None:
-                found[broker_id] = node
-        return found
-
-    async def _broker(self, broker_id: int) -> BrokerNode | None:
-        path = paths.broker(broker_id)
-        found = await read(self._tree, path)
-        if found is None:
-            return None
-        try:
-            return brokers.decode(broker_id, path, found[0]).node(found[1].czxid)
-        except UnreadableNode as error:
-            self._unreadable(error)
-            return None
 
     async def topic(self, name: str) -> FoundTopic | None:
         """Read the nodes of a topic; None if it does not exist."""

@@ -14,8 +14,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
 from kafkatx.metadata.layout import brokers, paths
+from kafkatx.metadata.layout.incarnations import decode_incarnation
 from kafkatx.types import BrokerNode, ClusterDelta
 from tests.metadata.controller.node_model import NodeReader
 from tests.simulation.process import Process
@@ -128,6 +131,12 @@ class StoreRules:
                     raise Violation(f"{process.name} knows {state.topics[name]}, not {topic}")
 
     def _broker(self, broker_id: int) -> BrokerNode:
-        path = paths.broker(broker_id)
-        node = self._server.nodes[path]
-        return brokers.decode(broker_id, path, node.data).node(node.czxid)
+        path, own = paths.broker(broker_id), paths.incarnation(broker_id)
+        node, incarnation = self._server.nodes[path], self._server.nodes[own]
+        life = decode_incarnation(own, incarnation.data)
+        return evolve(
+            brokers.decode(broker_id, path, node.data).node(node.czxid),
+            incarnation=incarnation.version - life.stopping,
+            stopping=life.stopping,
+            clean=life.clean,
+        )

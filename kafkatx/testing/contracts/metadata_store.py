@@ -87,7 +87,7 @@ class MetadataStoreContract(_Case):
         Kafka's form.
         """
         state = self.started().state
-        self.assertEqual(attrs.evolve(state.brokers[3], epoch=NODE.epoch), NODE)
+        self.assertEqual(attrs.evolve(state.brokers[3], epoch=NODE.epoch, incarnation=NODE.incarnation), NODE)
         self.assertIn(state.controller_id, state.brokers)
         self.assertTrue(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", state.cluster_id), state.cluster_id)
 

@@ -21,12 +21,13 @@ RECORD = ChangeRecord(
     [("V", ID)],
     ("topics/T",),
     ("W",),
+    (1, 2),
 )
 TEXT = (
     b'{"version":1,"by":"c5","topics":{"T":{"topic_id":"_-7dzLuqmYh3ZlVEMyIRAA","version":0,'
     b'"partitions":{"0":[1],"1":[2]},"configs":{"retention.ms":"5"}},"U":null},'
     b'"states":[["T",0,{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":5,"isr":[1]},3]],'
-    b'"deleted":[["V","_-7dzLuqmYh3ZlVEMyIRAA"]],"configs":["topics/T"],"deleting":["W"]}'
+    b'"deleted":[["V","_-7dzLuqmYh3ZlVEMyIRAA"]],"configs":["topics/T"],"deleting":["W"],"brokers":[1,2]}'
 )
 
 
@@ -64,6 +65,7 @@ class ChangeRecordTests(SynchronousTestCase):
             ("deleted", [["T", "x"]]),
             ("configs", [1]),
             ("deleting", "T"),
+            ("brokers", ["1"]),
             (
                 "topics",
                 {

@@ -1,8 +1,9 @@
 """Reads of the nodes of brokers: their registrations, incarnations and offline replicas.
 
-It touches the tree, and does not change it. A broker's registration, its incarnation and its lease are written
-by one transaction. So an incarnation is of the life of a registration if its mzxid is the registration's
-czxid, or if it says that the broker is stopping and its mzxid is above that. One that is older is read again.
+It touches the tree, and does not change it. One transaction writes a broker's registration, its incarnation
+and its lease; later in that life, the incarnation is only set when the broker begins to stop. An incarnation
+is read before the registration: so it is of the same life if its mzxid is not below the registration's czxid,
+and else it is read again.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ class Draft:
         old = self._topic(found.name)
         topic_id = found.node.topic_id or NO_TOPIC_ID
         partitions = []
-        for number, replicas in enumerate(found.node.partitions):
+        node = found.node
+        for number, replicas in enumerate(node.partitions):
             read = found.states[number] if number < len(found.states) else None
             state = (
                 no_state(replicas)
@@ -104,8 +105,10 @@ class Draft:
             if old is not None and old.topic_id == topic_id and number < len(old.partitions):
                 known = old.partitions[number]
                 if known.revision > state.revision:
-                    state = attrs.evolve(known, replicas=replicas)
-            partitions.append(state)
+                    state = known
+            partitions.append(
+                _assigned(state, replicas, number, node.adding_replicas, node.removing_replicas)
+            )
         topic = Topic(
             name=found.name,
             topic_id=topic_id,
@@ -124,11 +127,13 @@ class Draft:
         same = old is not None and old.topic_id in (change.topic_id, NO_TOPIC_ID)
         states: tuple[PartitionState, ...] = old.partitions if old is not None and same else ()
         partitions = [
-            no_state(replicas)
-            if number >= len(states)
-            else states[number]
-            if states[number].replicas == replicas
-            else attrs.evolve(states[number], replicas=replicas)
+            _assigned(
+                states[number] if number < len(states) else no_state(replicas),
+                replicas,
+                number,
+                change.adding,
+                change.removing,
+            )
             for number, replicas in enumerate(change.partitions)
         ]
         configs: Mapping[str, str] = old.configs if old is not None and same else MappingProxyType({})
@@ -149,7 +154,9 @@ class Draft:
         states = self._partitions.setdefault(change.topic, list(topic.partitions))
         known = states[change.partition]
         if zxid > known.revision:
-            states[change.partition] = change.node.state(known.replicas, change.partition_epoch, zxid)
+            states[change.partition] = change.node.state(
+                known.replicas, change.partition_epoch, zxid, known.adding, known.removing
+            )
 
     def drop_topic(self, name: str, topic_id: uuid.UUID | None = None, zxid: int | None = None) -> None:
         """Take it that a topic is gone: deleted, if a change record tells so or its mark was seen.
@@ -348,6 +355,23 @@ class Draft:
         for quota in [*self._state.client_quotas]:
             if quota not in with_quotas:
                 self.set_quotas(quota, {})
+
+
+def _assigned(
+    state: PartitionState,
+    replicas: tuple[int, ...],
+    number: int,
+    adding: Mapping[int, tuple[int, ...]],
+    removing: Mapping[int, tuple[int, ...]],
+) -> PartitionState:
+    """Return the state of a partition with the replicas of its topic's node; the same object if it has them.
+
+    :param adding: replicas that reassignments add, by number of partition, as those that they remove.
+    """
+    added, removed = adding.get(number, ()), removing.get(number, ())
+    if (state.replicas, state.adding, state.removing) == (replicas, added, removed):
+        return state
+    return attrs.evolve(state, replicas=replicas, adding=added, removing=removed)
 
 
 def _without(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]:

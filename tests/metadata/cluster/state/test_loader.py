@@ -23,7 +23,7 @@ class LoaderTests(RunningCase):
 
     def test_load(self) -> None:
         """The nodes that are read are those that the store shows."""
-        found = self.done(self.loader.load(lambda path: lambda change: None, {}))
+        found = self.done(self.loader.load(lambda path: lambda change: None))
         image = self.store._view.image
         draft = found.draft(image)
         self.assertIsNone(draft.finish()[1])
@@ -42,19 +42,11 @@ class LoaderTests(RunningCase):
         self.loader.strict = False
         self.assertIsNone(self.done(self.loader.topic("t")))
 
-    def test_unreadable_broker(self) -> None:
-        """A broker whose node cannot be read is the one that is known."""
-        self.write(Create("/brokers/ids/5", b"?"))
-        self.loader.strict = False
-        known = self.store.state.brokers
-        found = self.done(self.loader.brokers(["1", "5", "x"], known))
-        self.assertEqual(found, known)
-
     def test_unreadable_quotas(self) -> None:
         """Quotas that are no numbers are left out, as other nodes that cannot be read."""
         self.write(Create("/config/users/bob", b'{"version":1,"config":{"producer_byte_rate":"fast"}}'))
         self.loader.strict = False
-        found = self.done(self.loader.load(lambda path: lambda change: None, {}))
+        found = self.done(self.loader.load(lambda path: lambda change: None))
         draft = found.draft(self.store._view.image)
         self.assertIsNone(draft.finish()[1])
 

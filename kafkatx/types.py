@@ -59,6 +59,7 @@ class BrokerNode:
     :ivar stopping: it is about to stop: it should lead nothing, and joins no in-sync replicas.
     :ivar clean: False if its machine has gone down since it last stopped in order: then its logs may lack
         records that it had acknowledged.
+    :ivar internal: host and port for other brokers, if these are not ``host`` and ``port``.
     """
 
     id: int
@@ -69,6 +70,7 @@ class BrokerNode:
     incarnation: int = -1
     stopping: bool = False
     clean: bool = True
+    internal: tuple[str, int] | None = None
 
     @property
     def incarnation_version(self) -> int:

@@ -98,7 +98,9 @@ class BrokerService(Service):
             self._listen()
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
-            node = BrokerNode(self.broker.node_id, host, port, self.config.get("broker.rack"))
+            rack, internal = self.config.get("broker.rack"), self.config.internal(ports)
+            node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal)
+            self.broker.inter_broker_port = self.config.inter_broker_port(ports)
             self._connecting = True
             await self._unless_stopped(self.broker.metadata.start(node))
             await self.broker.open()

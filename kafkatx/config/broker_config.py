@@ -14,6 +14,7 @@ from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import kafka_only
 from kafkatx.config.table import network as n
+from kafkatx.config.table.replication import INTER_BROKER_LISTENER_NAME as REPLICA_LISTENER
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
@@ -115,6 +116,7 @@ class BrokerConfig:
         listeners, ignored = _listeners(values)
         warnings += ignored + warn_of_copies(values)
         advertised = _advertised(values, listeners)
+        _check_inter_broker(values, listeners)
         layers = (broker, brokers, MappingProxyType(static))
         return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)
 
@@ -159,12 +161,35 @@ class BrokerConfig:
         :param ports: the bound ports, one for each of :meth:`listeners`.
         """
         for advertised in self._advertised:
-            for listener, port in zip(self._listeners, ports, strict=True):
-                if advertised.name == listener.name:
-                    return advertised.host, advertised.port or port
+            return advertised.host, advertised.port or ports[self._number_of(advertised.name)]
         host, port = advertise(self._listeners[0], ports[0])
         advertised_host = self[n.ADVERTISED_HOST_NAME] or self[n.HOST_NAME] or host
         return advertised_host, self[n.ADVERTISED_PORT] or port
+
+    def _number_of(self, name: str) -> int:
+        return next(number for number, one in enumerate(self._listeners) if one.name == name)
+
+    def inter_broker_port(self, ports: Sequence[int]) -> int:
+        """Return the bound port of the listener for other brokers (``inter.broker.listener.name``).
+
+        :param ports: as for :meth:`advertised`.
+        """
+        name = self[REPLICA_LISTENER] or (self._advertised or self._listeners)[0].name
+        return ports[self._number_of(name.upper())]
+
+    def internal(self, ports: Sequence[int]) -> tuple[str, int] | None:
+        """Return host and port for other brokers; None if they are those that are advertised to clients.
+
+        :param ports: as for :meth:`advertised`.
+        """
+        name = (self[REPLICA_LISTENER] or "").upper()
+        if not name or name == (self._advertised or self._listeners)[0].name:
+            return None
+        number = self._number_of(name)
+        for advertised in self._advertised:
+            if advertised.name == name:
+                return advertised.host, advertised.port or ports[number]
+        return advertise(self._listeners[number], ports[number])
 
 
 @attrs.frozen
@@ -248,6 +273,19 @@ def _listeners(values: Values) -> tuple[tuple[Listener, ...], list[str]]:
         if listener not in listeners
     ]
     return listeners, ignored
+
+
+def _check_inter_broker(values: Values, listeners: Sequence[Listener]) -> None:
+    """Reject a listener for brokers that does not exist.
+
+    :raises SettingError: ``inter.broker.listener.name`` is not the name of a listener for clients.
+    """
+    name = values[REPLICA_LISTENER.name]
+    if name is not None and name.upper() not in [listener.name for listener in listeners]:
+        raise SettingError(
+            f"{REPLICA_LISTENER.name}={name}: there is no such listener; add {name}://host:port to listeners,"
+            f" and {name}:PLAINTEXT to listener.security.protocol.map"
+        )
 
 
 def _advertised(values: Values, listeners: Sequence[Listener]) -> tuple[Listener, ...]:

@@ -90,6 +90,10 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
     ({"advertised.listeners": "PLAINTEXT://0.0.0.0:9092"}, "clients cannot connect to 0.0.0.0"),
     ({"advertised.listeners": "PLAINTEXT://:9092"}, "clients cannot connect to an empty host"),
     ({"advertised.listeners": "OUTSIDE://h:9092"}, "OUTSIDE is not in listeners"),
+    (
+        {"inter.broker.listener.name": "INSIDE"},
+        "inter.broker.listener.name=INSIDE: there is no such listener",
+    ),
     ({"port": "65536"}, "port=65536: the value must be a whole number from 0 to 65535"),
 )
 
@@ -122,6 +126,30 @@ class ListenersTests(SynchronousTestCase):
             ({"port": "7", "listeners": "PLAINTEXT://h:8"}, Listener("PLAINTEXT", "h", 8)),
         ):
             self.assertEqual(BrokerConfig.load(None, values).listeners(), (listener,))
+
+    def test_inter_broker(self) -> None:
+        """Other brokers use the listener that is named for them, and its own advertised address if any."""
+        two = {
+            "listeners": "A://:1,B://10.0.0.7:2",
+            "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT",
+        }
+        for settings, port, internal in (
+            ({}, 1, None),
+            ({"inter.broker.listener.name": "a"}, 1, None),
+            ({"inter.broker.listener.name": "b"}, 2, ("10.0.0.7", 2)),
+            ({"advertised.listeners": "B://b.example:9,A://a.example:8"}, 2, None),
+            (
+                {
+                    "advertised.listeners": "B://b.example:9,A://a.example:8",
+                    "inter.broker.listener.name": "A",
+                },
+                1,
+                ("a.example", 8),
+            ),
+        ):
+            config = BrokerConfig.load(None, {**two, **settings})
+            self.assertEqual(config.inter_broker_port((1, 2)), port, settings)
+            self.assertEqual(config.internal((1, 2)), internal, settings)
 
     def test_controllers_are_left_out(self) -> None:
         """Listeners of KRaft controllers are left out, with one warning each, whatever protocol they have."""

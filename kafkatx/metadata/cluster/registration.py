@@ -270,5 +270,6 @@ class Registration:
             rack=node.rack,
             timestamp_ms=self._now_ms(),
             directories=self._directories,
+            internal=None if node.internal is None else Endpoint("INTERNAL", *node.internal),
         )
         return registration.encode(self._version)

@@ -5,7 +5,8 @@
 there is one (``kafka.zk.BrokerIdZNode``). ``host`` and ``port`` are those of the first PLAINTEXT listener,
 for clients of Kafka 0.8. Version 1 has nothing else, 2 has endpoints, 3 the rack, 4 the protocols of
 listeners, 5 features. Clients up to 0.9.0.0 cannot read versions above 2 (KAFKA-3100). kafkatx adds
-``"kafkatx_directories"``, the ``directory.id`` of each log dir, to any version.
+``"kafkatx_directories"``, the ``directory.id`` of each log dir, to any version, and, where other brokers have
+an address of their own (``inter.broker.listener.name``), ``"kafkatx_internal":"INTERNAL://h:9093"``.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Registration:
     :ivar endpoints: its advertised addresses, in the order of ``advertised.listeners``.
     :ivar directories: ``directory.id`` of its log dirs; empty for a broker of Apache Kafka.
     :ivar is_kafkatx: False for a broker of Apache Kafka.
+    :ivar internal: the address for other brokers, if that is not the first of ``endpoints``.
     """
 
     broker_id: int
@@ -62,6 +64,7 @@ class Registration:
     jmx_port: int = -1
     directories: tuple[str, ...] = ()
     is_kafkatx: bool = True
+    internal: Endpoint | None = None
 
     def node(self, epoch: int, listener: str | None = None) -> BrokerNode:
         """Return the broker with its address for one listener.
@@ -72,7 +75,8 @@ class Registration:
         """
         named = [endpoint for endpoint in self.endpoints if endpoint.listener == listener]
         endpoint = (named or self.endpoints)[0]
-        return BrokerNode(self.broker_id, endpoint.host, endpoint.port, self.rack, epoch)
+        internal = None if self.internal is None else (self.internal.host, self.internal.port)
+        return BrokerNode(self.broker_id, endpoint.host, endpoint.port, self.rack, epoch, internal=internal)
 
     def encode(self, version: int = VERSION) -> bytes:
         """Return the content of the node.
@@ -98,6 +102,8 @@ class Registration:
             members["features"] = {}
         if self.is_kafkatx:
             members["kafkatx_directories"] = self.directories
+        if self.internal is not None:
+            members["kafkatx_internal"] = str(self.internal)
         return encode(members)
 
 
@@ -122,6 +128,7 @@ def decode(broker_id: int, path: str, data: bytes) -> Registration:
         jmx_port=fields.integer("jmx_port", default=-1),
         directories=fields.texts("kafkatx_directories", default=()),
         is_kafkatx="kafkatx_directories" in fields,
+        internal=_internal(fields),
     )
 
 
@@ -143,6 +150,16 @@ def _endpoints(fields: Fields) -> tuple[Endpoint, ...]:
     if not endpoints:
         raise fields.wrong("endpoints", "at least one endpoint")
     return tuple(endpoints)
+
+
+def _internal(fields: Fields) -> Endpoint | None:
+    text = fields.optional_text("kafkatx_internal")
+    if text is None:
+        return None
+    match = _ENDPOINT.fullmatch(text)
+    if match is None or not 0 <= int(match[3]) <= 65535:
+        raise UnreadableNode(fields.path, f"the endpoint {quoted(text)}", "LISTENER://HOST:PORT")
+    return Endpoint(match[1], match[2], int(match[3]))
 
 
 def _timestamp(fields: Fields) -> int:

@@ -116,3 +116,11 @@ class NodeTests(SynchronousTestCase):
         self.assertEqual(registration.node(7), BrokerNode(1, "h", 9092, "r1", 7))
         self.assertEqual(registration.node(7, "EXTERNAL"), BrokerNode(1, "fe80::1%eth0", 9093, "r1", 7))
         self.assertEqual(registration.node(7, "OTHER"), BrokerNode(1, "h", 9092, "r1", 7))
+
+    def test_internal(self) -> None:
+        """The address for other brokers comes back in every version; without one there is none."""
+        first = Endpoint("PLAINTEXT", "h", 9092)
+        registration = Registration(1, (first,), internal=Endpoint("X", "fe80::1", 7))
+        for version in WRITTEN_VERSIONS:
+            node = decode(1, PATH, registration.encode(version)).node(7)
+            self.assertEqual(node, BrokerNode(1, "h", 9092, None, 7, internal=("fe80::1", 7)))

@@ -173,7 +173,7 @@ class ReplicaFetcherManager:
         )
         connection = BrokerConnection(
             self._clock,
-            (node.host, node.port),
+            node.internal or (node.host, node.port),
             client_id=f"broker-{self._broker_id}-fetcher-{node.id}",
             limits=ConnectionLimits(request_s=timeout_s),
             connect_s=min(timeout_s, CONNECT_S),
@@ -197,4 +197,6 @@ class ReplicaFetcherManager:
 
 def _is_same(one: BrokerNode, other: BrokerNode | None) -> bool:
     """Return True if both are the same life of a broker at the same address."""
-    return other is not None and (one.host, one.port, one.epoch) == (other.host, other.port, other.epoch)
+    if other is None or one.epoch != other.epoch:
+        return False
+    return (one.host, one.port, one.internal) == (other.host, other.port, other.internal)

@@ -8,14 +8,14 @@ It touches the cluster's metadata, and the clock that it is handed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
+import attrs
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.broker.replica.leadership import Asked, Joinable, Leadership
+from kafkatx.broker.replica.leadership import Asked, Leadership, Replicas
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import replication
@@ -26,6 +26,31 @@ from kafkatx.types import BrokerNode, IsrChange, PartitionState, Topic, TopicPar
 LATE = 1.5
 """A pass that is late by more than half of its interval finds followers late, too: the process stood still.
 The next one decides."""
+
+
+@attrs.frozen
+class SeenReplicas:
+    """The brokers with replicas of one partition, as the cluster's present state shows them."""
+
+    _metadata: IMetadataStore
+    _name: TopicPartition
+
+    def may_join(self, broker_id: int, broker_epoch: int) -> bool:
+        """See :class:`kafkatx.broker.replica.leadership.Replicas`."""
+        state = self._metadata.state
+        node: BrokerNode | None = state.brokers.get(broker_id)
+        return (
+            node is not None
+            and node.epoch == broker_epoch
+            and not node.stopping
+            and state.has_live(broker_id, self._name)
+        )
+
+    def is_whole(self, broker_id: int, revision: int) -> bool:
+        """See :class:`kafkatx.broker.replica.leadership.Replicas`."""
+        node: BrokerNode | None = self._metadata.state.brokers.get(broker_id)
+        return node is not None and (node.clean or node.epoch < revision)
+
 
 _Pending = tuple[Partition, Leadership, Asked]
 
@@ -64,19 +89,9 @@ class IsrManager:
         node: BrokerNode | None = self._metadata.state.brokers.get(broker_id)
         return None if node is None else node.epoch
 
-    def joinable(self, name: TopicPartition) -> Joinable:
-        """Return the function that says which replicas of a partition may be in sync."""
-        return partial(self._may_join, name)
-
-    def _may_join(self, name: TopicPartition, broker_id: int, broker_epoch: int) -> bool:
-        state = self._metadata.state
-        node: BrokerNode | None = state.brokers.get(broker_id)
-        return (
-            node is not None
-            and node.epoch == broker_epoch
-            and not node.stopping
-            and state.has_live(broker_id, name)
-        )
+    def replicas_of(self, name: TopicPartition) -> Replicas:
+        """Return what the cluster says of the replicas of a partition."""
+        return SeenReplicas(self._metadata, name)
 
     def look_at(self, partition: Partition) -> None:
         """Ask for other in-sync replicas of a partition at the end of this turn, if they must change."""
@@ -156,7 +171,7 @@ class IsrManager:
             partition.high_watermark,
             self._clock.seconds(),
             self.lag_s,
-            self.joinable(name),
+            SeenReplicas(self._metadata, name),
         )
         if isr is None:
             return None

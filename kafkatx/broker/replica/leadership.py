@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from typing import Protocol
 
 import attrs
 
@@ -24,9 +25,18 @@ from kafkatx.types import PartitionState
 UNKNOWN = -1
 """The end of a replica that has not fetched from this leader."""
 
-Joinable = Callable[[int, int], bool]
-"""Takes a replica's broker id and the broker epoch of its fetches; returns True if it may join the in-sync
-replicas: it is live in that epoch, not stopping, and its log dir works."""
+
+class Replicas(Protocol):
+    """What the cluster says of the brokers that have replicas of one partition."""
+
+    def may_join(self, broker_id: int, broker_epoch: int) -> bool:
+        """Return True if a replica may join: its broker lives in that epoch, does not stop, its dir works."""
+
+    def is_whole(self, broker_id: int, revision: int) -> bool:
+        """Return True if a replica that was in sync by the state of *revision* still has all its records.
+
+        Its broker is live, and either has not registered since, or its machine did not go down.
+        """
 
 
 @attrs.define
@@ -175,7 +185,7 @@ class Leadership:
 
     # --- the high watermark
 
-    def committed_end(self, own_end: int, now_s: float, lag_s: float, joinable: Joinable) -> int:
+    def committed_end(self, own_end: int, now_s: float, lag_s: float, replicas: Replicas) -> int:
         """Return the offset up to which (exclusive) records are committed; -1 if that must not move.
 
         It stands still while there are fewer in-sync replicas than ``min.insync.replicas``, and while there
@@ -192,7 +202,7 @@ class Leadership:
             if follower.end_offset < end and (
                 replica_id in state.isr
                 or (asked is not None and replica_id in asked.isr)
-                or self._is_about_to_join(replica_id, follower, own_end, now_s, lag_s, joinable)
+                or self._is_about_to_join(replica_id, follower, own_end, now_s, lag_s, replicas)
             ):
                 end = follower.end_offset
         return end
@@ -204,12 +214,12 @@ class Leadership:
         own_end: int,
         now_s: float,
         lag_s: float,
-        joinable: Joinable,
+        replicas: Replicas,
     ) -> bool:
         return (
             follower.end_offset != UNKNOWN
             and follower.is_caught_up(own_end, now_s, lag_s)
-            and joinable(replica_id, follower.broker_epoch)
+            and replicas.may_join(replica_id, follower.broker_epoch)
         )
 
     def low_watermark(self, own_start: int, is_live: Callable[[int], bool]) -> int:
@@ -224,13 +234,15 @@ class Leadership:
     # --- in-sync replicas
 
     def next_isr(
-        self, own_end: int, high_watermark: int, now_s: float, lag_s: float, joinable: Joinable
+        self, own_end: int, high_watermark: int, now_s: float, lag_s: float, replicas: Replicas
     ) -> tuple[int, ...] | None:
         """Return the in-sync replicas to ask for; None if they are right, or a change is under way.
 
         A member leaves that was not caught up for ``replica.lag.time.max.ms``. With any change, members
-        leave that are not live or are stopping: the cluster would refuse a state that names them. Another
-        replica joins if it has all that is committed, all from before this epoch, and is caught up.
+        leave that are not live: the cluster would refuse a state that names them. So do those whose machine
+        went down since the state was written, until they have shown what is left of their logs: a later
+        state that names them would vouch for them. Another replica joins if it has all that is committed,
+        all from before this epoch, and is caught up.
 
         The same in-sync replicas are asked for again to clear ``recovering``, and ``eligible`` where their
         number suffices.
@@ -247,16 +259,21 @@ class Leadership:
             for replica_id in state.replicas
             if replica_id != self._broker_id
             and replica_id not in state.isr
-            and self.may_join(replica_id, own_end, high_watermark, now_s, lag_s, joinable)
+            and self.may_join(replica_id, own_end, high_watermark, now_s, lag_s, replicas)
         ]
         again = state.recovering or (bool(state.eligible) and len(state.isr) >= self.min_insync)
         if not late and not joining and not again:
             return None
-        staying = [one for one in members if one not in late and self._is_in_life(one, joinable)]
+        staying = [
+            one
+            for one in members
+            if one not in late
+            and (
+                replicas.is_whole(one, state.revision)
+                or self.may_join(one, own_end, high_watermark, now_s, lag_s, replicas)
+            )
+        ]
         return (self._broker_id, *staying, *joining)
-
-    def _is_in_life(self, replica_id: int, joinable: Joinable) -> bool:
-        return joinable(replica_id, self.followers[replica_id].broker_epoch)
 
     def may_join(
         self,
@@ -265,14 +282,14 @@ class Leadership:
         high_watermark: int,
         now_s: float,
         lag_s: float,
-        joinable: Joinable,
+        replicas: Replicas,
     ) -> bool:
-        """Return True if a replica that is no member may become one."""
+        """Return True if a replica could become a member."""
         follower = self.followers[replica_id]
         return (
             follower.end_offset >= max(high_watermark, self.epoch_start_offset, 0)
             and follower.is_caught_up(own_end, now_s, lag_s)
-            and joinable(replica_id, follower.broker_epoch)
+            and replicas.may_join(replica_id, follower.broker_epoch)
         )
 
     def ask(self, isr: tuple[int, ...]) -> Asked:

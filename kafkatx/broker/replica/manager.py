@@ -1,23 +1,27 @@
 """The replica manager: writes what requests have staged, and wakes the fetches that wait for it.
 
-It touches logs, by :class:`kafkatx.interfaces.IPartitionLog`, and the clock it is handed. Handlers stage
-records in a partition's log and name the partition in :attr:`ReplicaManager.staged`; the connection then asks
-for one round of writing for all that it has read. :mod:`kafkatx.broker.replica.topics` makes the partitions.
+It touches logs, by :class:`kafkatx.interfaces.IPartitionLog`, the clock it is handed, and the cluster's
+metadata, which it tells of failed log dirs. Handlers stage records in a partition's log and name the
+partition in :attr:`ReplicaManager.staged`; the connection then asks for one round of writing for all that it
+has read. :mod:`kafkatx.broker.replica.topics` makes the partitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import LeaseEnded
 from kafkatx.broker.replica.topics import Topics
+from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import ILogDir, ILogStore, IMetadataStore
+from kafkatx.types import TopicPartition
 
 FAILURE_LOG_INTERVAL_S = 10.0
 """Clients retry failed appends again and again: at most one line of the log per interval tells of it."""
@@ -55,6 +59,9 @@ class ReplicaManager:
         self._clock = clock
         self._written: list[Partition] = []
         self._failure_logged_s = -FAILURE_LOG_INTERVAL_S
+        self._offline: set[TopicPartition] = set()
+        self._checkpointed: dict[TopicPartition, int] = {}
+        topics.replica_listeners.append(self._role_changed)
         store.on_offline = self._log_dir_failed
 
     def write_staged(self) -> dict[object, OSError]:
@@ -122,14 +129,64 @@ class ReplicaManager:
             for partition in written:
                 partition.wake_written()
 
+    # --- high watermarks
+
+    def checkpoint_high_watermarks(self) -> Deferred[None]:
+        """Write the high watermarks to the disk, unless they are there. A sole replica needs none.
+
+        :return: fires with None; fails with OSError.
+        """
+        topics = self._topics
+        offsets = {
+            partition.topic_partition: partition.high_watermark
+            for name in topics.partitions
+            for partition in topics.of(name)
+            if partition.replicated and not partition.offline
+        }
+        if offsets == self._checkpointed:
+            return succeed(None)
+        self._checkpointed = offsets
+        write = getattr(self._store, "checkpoint_high_watermarks", lambda offsets: succeed(None))
+        written: Deferred[None] = write(offsets)
+        return written.addErrback(self._not_checkpointed)
+
+    def _not_checkpointed(self, failure: Failure) -> Failure:
+        self._checkpointed = {}
+        return failure
+
+    # --- failed log dirs
+
     def _log_dir_failed(self, log_dir: ILogDir) -> None:
         """Take the partitions of a log dir offline: they answer KAFKA_STORAGE_ERROR from now on."""
+        failed = []
         for name, log in log_dir.logs.items():
             partition = self._topics.find(*name)
             if partition is not None and partition.log is log:
                 partition.go_offline()
-                self._written.append(partition)
+                failed.append(partition)
         # this may be in the middle of a round of writing
-        self._clock.callLater(0, self.wake_waiting)
+        self._clock.callLater(0, self._went_offline, failed)
         if not self.halted.called and all(one.error is not None for one in self._store.dirs):
             self.halted.callback(f"log.dirs: every directory is offline, {log_dir.path} was the last")
+
+    def _went_offline(self, partitions: Collection[Partition]) -> None:
+        for partition in partitions:
+            partition.fail_commits(ErrorCode.KAFKA_STORAGE_ERROR)
+            partition.wake()
+            self._topics.tell(partition)
+
+    def _role_changed(self, partition: Partition) -> None:
+        """Tell the cluster of a replica that is offline, together with the others of this turn."""
+        if not partition.offline or self._metadata.lease_remaining_s is None:
+            return
+        if not self._offline:
+            self._clock.callLater(0, self._report)
+        self._offline.add(partition.topic_partition)
+
+    def _report(self) -> None:
+        offline, self._offline = self._offline, set()
+        self._metadata.report_offline(offline).addErrback(self._not_reported)
+
+    def _not_reported(self, failure: Failure) -> None:
+        if not failure.check(CancelledError):
+            self._log.failure("the cluster could not be told of replicas that are offline", failure)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from twisted.internet.interfaces import IDelayedCall
 
 from kafkatx.broker.replica.commit_waiters import CommitWaiters
-from kafkatx.broker.replica.leadership import Joinable, Leadership
+from kafkatx.broker.replica.leadership import Leadership, Replicas
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.roles import NO_ROLE, OFFLINE, Following, Leading, Role, choose_role
 from kafkatx.config.log_config import LogConfig
@@ -58,8 +58,8 @@ class Cluster(Protocol):
     def epoch_of(self, broker_id: int) -> int | None:
         """Return the broker epoch of a live broker, None for others."""
 
-    def joinable(self, name: TopicPartition) -> Joinable:
-        """Return the function that says which replicas of a partition may be in sync."""
+    def replicas_of(self, name: TopicPartition) -> Replicas:
+        """Return what the cluster says of the replicas of a partition."""
 
     def look_at(self, partition: Partition) -> None:
         """Ask for other in-sync replicas of a partition soon, if they must change."""
@@ -76,6 +76,7 @@ class Partition:
     :ivar log: the records.
     :ivar state: the partition's state in the cluster; ``leader``, ``leader_epoch``, ``replicas`` and ``isr``
         are parts of it.
+    :ivar acts: False if this broker has no role whatever the state says; see :func:`choose_role`.
     :ivar leads: True if this broker leads the partition by the cluster's state, even if the log is offline.
     :ivar role: what this broker does for the partition.
     :ivar error: NONE if this broker leads the partition; otherwise the answer to all requests for it:
@@ -100,9 +101,10 @@ class Partition:
 
     __slots__ = (
         "_cluster",
-        "_joinable",
         "_kept",
+        "_replicas_seen",
         "_woken_at",
+        "acts",
         "commit_waiters",
         "delayed_deletes",
         "delayed_fetches",
@@ -137,19 +139,15 @@ class Partition:
         log: IPartitionLog,
         state: PartitionState,
         cluster: Cluster,
-        may_lead: bool = True,
+        acts: bool = True,
         min_insync_replicas: int = 1,
         high_watermark: int = -1,
     ) -> None:
-        """Make the partition of an open log.
-
-        :param high_watermark: the last one that was written to the disk, -1 if none is known. That of the
-            only replica is the log's end.
-        """
+        """Make the partition of an open log; *high_watermark* was written to the disk last, -1: none was."""
         self.log: IPartitionLog = log
         self.topic_partition: TopicPartition = log.topic_partition
         self._cluster = cluster
-        self._joinable = cluster.joinable(self.topic_partition)
+        self._replicas_seen = cluster.replicas_of(self.topic_partition)
         self.offline = isinstance(log, OfflineLog)
         self.internal = self.topic_partition.topic in INTERNAL_TOPICS
         self.delayed_fetches: set[Waiter] = set()
@@ -167,30 +165,31 @@ class Partition:
         self.leads, self.leader_epoch = False, state.leader_epoch
         self.role: Role = NO_ROLE
         self.configure(log.config)
-        self.apply(state, may_lead)
+        self.apply(state, acts)
         self.advance()
 
     # --- the state
 
-    def apply(self, state: PartitionState, may_lead: bool) -> bool:
+    def apply(self, state: PartitionState, acts: bool) -> bool:
         """Take over the partition's state in the cluster, and the role that follows from it.
 
         The caller wakes those that wait, when all partitions have their roles: :meth:`change_ended`.
 
-        :param may_lead: see :func:`choose_role`.
+        :param acts: see :func:`choose_role`.
         :return: True if this broker begins or ceases to lead, or leads in another epoch.
         """
         before = (self.leads, self.leader_epoch)
         cluster = self._cluster
         self.state = state
-        self.leads = may_lead and state.leader == cluster.broker_id
+        self.acts = acts
+        self.leads = acts and state.leader == cluster.broker_id
         self.leader = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas
         self.isr = state.isr
         self.replicated = state.replicas != (cluster.broker_id,)
         self.min_insync = min(self.min_insync_replicas, len(state.replicas))
-        self._take_on(choose_role(state, cluster.broker_id, may_lead, self.offline))
+        self._take_on(choose_role(state, cluster.broker_id, acts, self.offline))
         return self.leads != before[0] or (self.leads and state.leader_epoch != before[1])
 
     def use_min_insync(self, min_insync_replicas: int) -> None:
@@ -203,7 +202,7 @@ class Partition:
 
     def resign(self) -> None:
         """Refuse all requests from now on: the topic was deleted, or the partition is another broker's."""
-        self.leads = False
+        self.acts = self.leads = False
         self._take_on(OFFLINE if self.offline else NO_ROLE)
 
     def _take_on(self, role: Role) -> None:
@@ -291,7 +290,7 @@ class Partition:
         if leadership is None:
             return
         own_end = self.log.flushed_offset if self.exposes_flushed else self.log.log_end_offset
-        end = leadership.committed_end(own_end, cluster.now_s(), cluster.lag_s, self._joinable)
+        end = leadership.committed_end(own_end, cluster.now_s(), cluster.lag_s, self._replicas_seen)
         if end > self.high_watermark and cluster.has_lease():
             self.high_watermark = end
 

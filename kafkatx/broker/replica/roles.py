@@ -58,20 +58,33 @@ NO_ROLE = Nobody(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 OFFLINE = Nobody(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
-def choose_role(state: PartitionState, broker_id: int, may_lead: bool, offline: bool) -> Role:
+def choose_role(state: PartitionState, broker_id: int, acts: bool, offline: bool) -> Role:
     """Return the role of a broker for a partition, by the table above.
 
-    :param may_lead: True if it leads the partition, should the state name it as the leader
-        (:meth:`kafkatx.types.ClusterState.leads`); a broker that has registered again waits for a new epoch.
+    :param acts: False if it has no role whatever the state says: it leads in an epoch from before its
+        registration (:meth:`kafkatx.types.ClusterState.leads`), or its log is ahead of the state.
     :param offline: True if its log cannot be used.
     """
     if offline:
         return OFFLINE
+    if not acts or state.leader == NO_LEADER:
+        return NO_ROLE
     if state.leader == broker_id:
-        return Leading(state.leader_epoch) if may_lead else NO_ROLE
-    if state.leader != NO_LEADER and broker_id in state.replicas:
-        return Following(state.leader, state.leader_epoch)
-    return NO_ROLE
+        return Leading(state.leader_epoch)
+    return Following(state.leader, state.leader_epoch) if broker_id in state.replicas else NO_ROLE
+
+
+def was_moved(broker_id: int, before: PartitionState, after: PartitionState) -> bool:
+    """Return True if a reassignment has removed a broker's replica, between two states of a partition.
+
+    It was to go in the state before, or was only about to come and the reassignment was cancelled or
+    replaced. A replica that is missing for another reason, as in an older copy of the state, was not moved.
+    """
+    return (
+        broker_id not in after.replicas
+        and broker_id in (*before.removing, *before.adding)
+        and after.partition_epoch > before.partition_epoch
+    )
 
 
 class LeaseEnded(OSError):

@@ -23,11 +23,12 @@ from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.logs.placements import Placements
 from kafkatx.broker.replica.logs.topic_settings import TopicSettings
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import was_moved
 from kafkatx.config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import ILogStore, IMetadataStore, IPartitionLog
-from kafkatx.types import ClusterDelta, PartitionState, Topic, TopicPartition
+from kafkatx.types import NO_LEADER, ClusterDelta, PartitionState, Topic, TopicPartition
 
 RoleListener = Callable[[Partition, bool], None]
 """Takes a partition, and True if this broker leads it now."""
@@ -40,8 +41,9 @@ class Topics:
     """The topics that have a partition on this broker.
 
     A delta of the cluster's state is applied at once as far as roles, configs and deletions go. Missing logs
-    are made one after the other; until its log is there a partition is not found. A partition that moves to
-    other brokers while this one runs stays here, without a role, until the next start puts its log aside.
+    are made one after the other; until its log is there a partition is not found. The log of a replica that a
+    reassignment was seen to remove is removed. Another partition that is not this broker's any more stays
+    here, without a role, until the next start puts its log aside.
 
     :ivar partitions: the partitions of each topic by number, for produce and fetch; None for those that are
         not here. A list may be shorter than the topic.
@@ -166,29 +168,32 @@ class Topics:
                 self._opener.open_soon(name)
 
     def _apply_roles(self, topic: Topic) -> None:
-        changed, told, others = [], [], []
+        led, roles, applied, moved = [], [], [], []
         for partition, state in zip(self.partitions.get(topic.name, ()), topic.partitions, strict=False):
             if partition is None:
                 continue
-            may_lead = self._may_lead(partition.log, state)
-            if state is partition.state and may_lead == partition.leads:
+            acts = self._acts(partition.log, state)
+            before, role, leadership = partition.state, partition.role, partition.leadership
+            if state is before and acts == partition.acts:
                 continue
-            role = partition.role
-            leading = partition.apply(state, may_lead)
-            if leading:
-                changed.append(partition)
-            if partition.role != role:
-                told.append(partition)
-            others.append(partition)
-        for partition in changed:
+            applied.append(partition)
+            if partition.apply(state, acts):
+                led.append(partition)
+            if partition.role != role or partition.leadership is not leadership:
+                roles.append(partition)
+            if was_moved(self._broker_id, before, state):
+                moved.append(partition)
+        for partition in led:
             partition.fail_commits(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        for partition in others:
+        for partition in applied:
             partition.change_ended()
-        for partition in changed:
+        for partition in led:
             partition.wake()
             self._tell(partition)
-        for partition in told:
+        for partition in roles:
             self.tell(partition)
+        for partition in moved:
+            self._remove_moved(topic, partition)
 
     def tell(self, partition: Partition) -> None:
         """Tell the listeners that a partition has another role, leader or epoch."""
@@ -199,28 +204,33 @@ class Topics:
         for listener in self.role_listeners:
             listener(partition, partition.leads)
 
-    def _may_lead(self, log: IPartitionLog, state: PartitionState) -> bool:
-        """Return True if this broker leads a partition now.
+    def _acts(self, log: IPartitionLog, state: PartitionState) -> bool:
+        """Return True if this broker may lead a partition now, or follow, as the state says."""
+        if state.leader == self._broker_id:
+            return self._metadata.state.leads(self._broker_id, state) and not self._is_ahead(log, state)
+        follows = state.leader != NO_LEADER and self._broker_id in state.replicas
+        return follows and not self._is_ahead(log, state)
 
-        It does not if its log has records of a later epoch than the state's: then another copy of the state,
-        or another leader, was ahead. A cluster of one broker trusts the log, whose epochs never go back.
+    def _is_ahead(self, log: IPartitionLog, state: PartitionState) -> bool:
+        """Return True if a log has records of a later epoch than the state's; then this broker has no role.
+
+        Another copy of the state, or another leader, was ahead. Following would cut these records off. A
+        cluster of one broker trusts the log, whose epochs never go back.
         """
-        if not self._metadata.state.leads(self._broker_id, state):
-            return False
         if self._metadata.lease_remaining_s is None or isinstance(log, OfflineLog):
-            return True
+            return False
         latest = log.epoch_at(log.log_end_offset)
         if latest <= state.leader_epoch:
-            return True
+            return False
         self._log.error(
-            "this broker does not lead {partition}: its log has records of leader epoch {latest}, but the"
+            "this broker does not serve {partition}: its log has records of leader epoch {latest}, but the"
             " cluster's state is at epoch {epoch}; the state is an older copy, or these are another cluster's"
             " log dirs. Each restart of this broker raises the state's epoch by one",
             partition=log.topic_partition,
             latest=latest,
             epoch=state.leader_epoch,
         )
-        return False
+        return True
 
     # --- logs
 
@@ -248,7 +258,7 @@ class Topics:
             log,
             state,
             self.isr,
-            self._may_lead(log, state),
+            self._acts(log, state),
             min_insync,
             getattr(self._store, "high_watermark", lambda name: -1)(log.topic_partition),
         )
@@ -295,6 +305,16 @@ class Topics:
             segments=segments,
             size=size,
         )
+
+    def _remove_moved(self, topic: Topic, partition: Partition) -> None:
+        """Remove the replica that a reassignment has moved to other brokers, and its log."""
+        name = partition.topic_partition
+        self.partitions[topic.name][name.partition] = None
+        partition.stop_timer()
+        partition.resign()
+        self.placements.removed(topic.topic_id, name.partition)
+        self._delete_logs(topic.name, [name])
+        self._log.info("a reassignment has moved {partition} away: its log is removed", partition=name)
 
     def _delete_logs(self, topic: str, names: Iterable[TopicPartition]) -> None:
         # all deletions begin before one is awaited: the topic may be created again meanwhile

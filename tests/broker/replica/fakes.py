@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafkatx.broker.replica.leadership import Joinable
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.types import TopicPartition
 
@@ -14,6 +13,7 @@ class FakeCluster:
     :ivar lease: True if no other broker can lead.
     :ivar epochs: the broker epochs of the live brokers.
     :ivar unfit: brokers whose replicas may not join.
+    :ivar went_down: the revisions at which brokers registered whose machines had gone down.
     :ivar looked_at: the partitions that want other in-sync replicas.
     """
 
@@ -24,6 +24,7 @@ class FakeCluster:
         self.lease = True
         self.epochs: dict[int, int] = {1: 11, 2: 12, 3: 13, 4: 14}
         self.unfit: set[int] = set()
+        self.went_down: dict[int, int] = {}
         self.looked_at: list[Partition] = []
 
     def now_s(self) -> float:
@@ -38,13 +39,17 @@ class FakeCluster:
         """Return the epoch of a live broker."""
         return self.epochs.get(broker_id)
 
-    def joinable(self, name: TopicPartition) -> Joinable:
-        """Return a function for any partition."""
-        return self.may_join
+    def replicas_of(self, name: TopicPartition) -> FakeCluster:
+        """Return this cluster: the test says the same for all partitions."""
+        return self
 
     def may_join(self, broker_id: int, broker_epoch: int) -> bool:
         """Return True for a live broker in its present life, unless it is unfit."""
         return self.epochs.get(broker_id) == broker_epoch and broker_id not in self.unfit
+
+    def is_whole(self, broker_id: int, revision: int) -> bool:
+        """Return True for a live broker whose machine did not go down after that revision."""
+        return broker_id in self.epochs and self.went_down.get(broker_id, -1) < revision
 
     def look_at(self, partition: Partition) -> None:
         """Remember the call."""

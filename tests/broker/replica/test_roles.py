@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.replica.roles import (
@@ -12,6 +13,7 @@ from kafkatx.broker.replica.roles import (
     LeaseEnded,
     choose_role,
     refusal_code,
+    was_moved,
 )
 from kafkatx.errors import ErrorCode
 from kafkatx.types import NO_LEADER, PartitionState
@@ -21,16 +23,17 @@ class RoleTests(SynchronousTestCase):
     def test_table(self) -> None:
         """A broker leads or follows as the state says, if its log can be used."""
         refused, failed = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR
-        for leader, replicas, may_lead, offline, role, error in (
+        for leader, replicas, acts, offline, role, error in (
             (1, (1, 2), True, False, Leading(3), ErrorCode.NONE),
             (1, (1, 2), False, False, NO_ROLE, refused),
-            (2, (1, 2), False, False, Following(2, 3), refused),
-            (2, (2, 3), False, False, NO_ROLE, refused),
-            (NO_LEADER, (1, 2), False, False, NO_ROLE, refused),
+            (2, (1, 2), True, False, Following(2, 3), refused),
+            (2, (1, 2), False, False, NO_ROLE, refused),
+            (2, (2, 3), True, False, NO_ROLE, refused),
+            (NO_LEADER, (1, 2), True, False, NO_ROLE, refused),
             (1, (1, 2), True, True, OFFLINE, failed),
-            (2, (1, 2), False, True, OFFLINE, failed),
+            (2, (1, 2), True, True, OFFLINE, failed),
         ):
-            chosen = choose_role(PartitionState(leader, 3, replicas, replicas), 1, may_lead, offline)
+            chosen = choose_role(PartitionState(leader, 3, replicas, replicas), 1, acts, offline)
             self.assertEqual((chosen, chosen.error), (role, error))
 
     def test_epochs(self) -> None:
@@ -42,6 +45,22 @@ class RoleTests(SynchronousTestCase):
             )
             self.assertEqual(first, second)
             self.assertNotEqual(first, third)
+
+    def test_was_moved(self) -> None:
+        """A replica was moved away if the state before said so; one that is just missing was not."""
+        moving = PartitionState(2, 3, (2, 3, 1), (2, 3), 7, adding=(2, 3), removing=(1,))
+        done = attrs.evolve(moving, replicas=(2, 3), adding=(), removing=(), partition_epoch=8)
+        cancelled = attrs.evolve(moving, replicas=(1,), adding=(), removing=(), partition_epoch=8)
+        for broker_id, before, after, expected in (
+            (1, moving, done, True),
+            (2, moving, done, False),
+            (3, moving, cancelled, True),
+            (1, moving, cancelled, False),
+            (1, moving, attrs.evolve(done, partition_epoch=7), False),
+            (1, attrs.evolve(moving, removing=()), done, False),
+            (4, moving, done, False),
+        ):
+            self.assertEqual(was_moved(broker_id, before, after), expected, (broker_id, after))
 
     def test_refusals(self) -> None:
         """Without a lease another broker leads; other failures are those of the disk."""

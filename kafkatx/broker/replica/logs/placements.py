@@ -129,10 +129,17 @@ class Placements:
         if self._unrecorded:
             await self._write(None)
 
+    def removed(self, topic_id: uuid.UUID, partition: int) -> None:
+        """Record soon that a partition is not here any more, though its topic exists: it is not lost."""
+        placed = (*self._unrecorded.placed, Placement(topic_id, partition, None))
+        self._unrecorded = DirectoryChanges(placed, self._unrecorded.gone)
+        self.changed()
+
     async def _settle(self) -> None:
         new = await self._store.sync_directories()
-        old = self._unrecorded
-        self._unrecorded = DirectoryChanges((*old.placed, *new.placed), (*old.gone, *new.gone))
+        old, names = self._unrecorded, self._metadata.state.topic_names
+        gone = [topic_id for topic_id in new.gone if topic_id not in names]  # else replicas were moved away
+        self._unrecorded = DirectoryChanges((*old.placed, *new.placed), (*old.gone, *gone))
 
     async def _write(self, log_dirs: dict[str, str] | None) -> None:
         settled, self._unrecorded = self._unrecorded, DirectoryChanges()

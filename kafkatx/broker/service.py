@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.dispatch import Dispatch
+from kafkatx.broker.dispatch import Dispatch, Served
 from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.config import BrokerConfig
@@ -40,11 +40,15 @@ SETTLE_S = 5.0
 
 @attrs.frozen
 class Parts:
-    """The factories that settings choose by name; ``kafkatx.interfaces`` describes their arguments."""
+    """The factories that settings choose by name; ``kafkatx.interfaces`` describes their arguments.
+
+    :ivar served: the APIs, with their handlers.
+    """
 
     log_store: Callable[..., ILogStore]
     metadata: Callable[..., IMetadataStore]
     find_retention: Callable[[str], IRetentionPolicy]
+    served: tuple[Served, ...] = SERVED
 
 
 class BrokerService(Service):
@@ -68,7 +72,7 @@ class BrokerService(Service):
         self._threads = ThreadWorkers(reactor)
         self.broker = _make_broker(config, parts, reactor, self._threads)
         self.halted = self.broker.replicas.halted
-        self._dispatch = Dispatch(self.broker, SERVED)
+        self._dispatch = Dispatch(self.broker, parts.served)
         self._factory = KafkaServerFactory(self._dispatch, _limits(config), reactor, ReadAhead(self._threads))
         self._tasks = BackgroundTasks(self.broker, reactor, self._factory.close_idle)
         self.broker.config_listeners.append(self._use)

@@ -90,6 +90,16 @@ class BrokerProcess:
                 self._settled.set()
         self._settled.set()
 
+    def freeze(self) -> None:
+        """Send SIGSTOP. Does nothing if the process is not running."""
+        if self._process is not None and self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Send SIGCONT. Does nothing if the process is not running."""
+        if self._process is not None and self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGCONT)
+
     def stop(self) -> None:
         """Send SIGTERM and wait for the process to end. Does nothing if it is not running."""
         self._signal(signal.SIGTERM)
@@ -104,6 +114,7 @@ class BrokerProcess:
             return
         if process.poll() is None:
             os.kill(process.pid, number)
+            os.kill(process.pid, signal.SIGCONT)  # it may be frozen
         process.wait(STOP_S)
         if self._reader is not None:
             self._reader.join(STOP_S)

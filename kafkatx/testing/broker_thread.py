@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from twisted.logger import globalLogPublisher
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from twisted.internet.posixbase import PosixReactorBase
 
     from kafkatx.broker import BrokerService
+    from kafkatx.broker.service import Parts
+    from kafkatx.config import BrokerConfig
+    from kafkatx.testing.faults import BrokerFaults
 
 STOP_S = 30.0
 
@@ -32,8 +36,10 @@ class BrokerThread:
 
     pid = None
 
-    def __init__(self, settings: Mapping[str, str], log: BrokerLog) -> None:
+    def __init__(self, settings: Mapping[str, str], log: BrokerLog, faults: BrokerFaults) -> None:
         self._settings = settings
+        self._faults = faults
+        self._thawed: threading.Event | None = None
         self._observer = ThreadLogObserver(log, lambda: threading.current_thread() is self._thread)
         self._thread: threading.Thread | None = None
         self._reactor: PosixReactorBase | None = None
@@ -72,18 +78,51 @@ class BrokerThread:
     def _start_service(self, settled: Settled) -> None:
         from kafkatx.broker import BrokerService
         from kafkatx.config import BrokerConfig
-        from kafkatx.tap import installed_parts
 
         try:
             config = BrokerConfig.load(None, self._settings)
-            self._service = BrokerService(config, installed_parts(config), self._reactor)
+            self._service = BrokerService(config, self._parts(config), self._reactor)
             self._service.started.addBoth(settled)
             self._service.startService()
         except Exception:
             settled(Failure())
 
+    def _parts(self, config: BrokerConfig) -> Parts:
+        """Return the parts of the broker, with faults that can be injected into them."""
+        import attrs
+
+        from kafkatx.broker.handlers import SERVED
+        from kafkatx.log.store.file_store import FileLogStore
+        from kafkatx.tap import installed_parts
+        from kafkatx.testing.faults.handlers import with_faults
+
+        parts = attrs.evolve(installed_parts(config), served=with_faults(SERVED, self._faults.rules))
+        if parts.log_store is FileLogStore:
+            parts = attrs.evolve(parts, log_store=partial(FileLogStore, files=self._faults.files))
+        return parts
+
+    def freeze(self) -> None:
+        """Keep the broker from doing anything; connections to it stay open, and get no answers."""
+        if self._reactor is not None and self._thawed is None:
+            self._thawed = thawed = threading.Event()
+            frozen = threading.Event()
+
+            def stand_still() -> None:
+                frozen.set()
+                thawed.wait()
+
+            self._reactor.callFromThread(stand_still)
+            frozen.wait(STOP_S)
+
+    def thaw(self) -> None:
+        """End the freeze of the broker."""
+        thawed, self._thawed = self._thawed, None
+        if thawed is not None:
+            thawed.set()
+
     def stop(self) -> None:
         """Stop the broker and wait for its thread to end. Does nothing if it is not running."""
+        self.thaw()
         thread, reactor = self._thread, self._reactor
         if thread is None or reactor is None:
             return

@@ -17,6 +17,7 @@ from kafkatx.scratch import Scratch
 from kafkatx.testing.broker_log import BrokerLog
 from kafkatx.testing.broker_process import BrokerProcess
 from kafkatx.testing.broker_thread import BrokerThread
+from kafkatx.testing.faults import BrokerFaults
 from kafkatx.testing.messages import Message, Text, create_topic, produce, read_messages
 from kafkatx.testing.off_loop import run_in_thread
 
@@ -72,13 +73,28 @@ class EmbeddedBroker:
         self.pid: int | None = None
         self.log = BrokerLog()
         self._first_line = 0
-        self._run = (BrokerThread if run_in == "thread" else BrokerProcess)(self.settings, self.log)
+        self._faults = BrokerFaults() if run_in == "thread" else None
+        self._run: BrokerThread | BrokerProcess
+        if self._faults is not None:
+            self._run = BrokerThread(self.settings, self.log, self._faults)
+        else:
+            self._run = BrokerProcess(self.settings, self.log)
         brokers.add(self)
 
     @property
     def running(self) -> bool:
         """True if it was started and has not ended."""
         return self._run.running
+
+    @property
+    def faults(self) -> BrokerFaults:
+        """The faults that can be injected into this broker.
+
+        :raises RuntimeError: it runs in a process.
+        """
+        if self._faults is None:
+            raise RuntimeError('faults need a broker in a thread: EmbeddedBroker(run_in="thread")')
+        return self._faults
 
     def start(self) -> EmbeddedBroker:
         """Start the broker and wait until clients can connect.
@@ -103,6 +119,14 @@ class EmbeddedBroker:
         :raises RuntimeError: it runs in a thread.
         """
         self._run.kill()
+
+    def freeze(self) -> None:
+        """Freeze the broker as SIGSTOP does: connections stay open, and get no answers."""
+        self._run.freeze()
+
+    def thaw(self) -> None:
+        """End a freeze."""
+        self._run.thaw()
 
     def close(self) -> None:
         """Stop the broker and remove its temporary directory; a *data_dir* that was given stays."""

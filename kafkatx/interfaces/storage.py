@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NEEDS_VALIDATION = -2
 """The ``error`` of an append whose records must be validated in a worker first."""
 
+NO_LIMIT = 2**63 - 1
+"""The ``deletable_end`` of a log of which everything may be deleted."""
+
 TRUSTED = object()
 """Passed as ``validated``: the records are the broker's own and are not validated."""
 
@@ -81,6 +84,13 @@ class IPartitionLog(Interface):
     flushed_offset: int = Attribute("All records below it are known to be synced to the disk.")
     size_bytes: int = Attribute("Size of all segments.")
     segments: Sequence[ISegmentFacts] = Attribute("The segments, oldest first; the last is the active one.")
+    latest_epoch: int = Attribute(
+        "The latest leader epoch that the log knows, by batch or begin_epoch(); or -1."
+    )
+    deletable_end: int = Attribute(
+        "Retention and compaction touch no offset from here on (exclusive); NO_LIMIT at first. The owner of "
+        "the log sets it to the high watermark, where a record above that may still be truncated."
+    )
     on_flushed: Callable[[], None] | None = Attribute(
         "Called after a sync has moved flushed_offset, but not if write() itself moves it. The owner of the "
         "log sets it."
@@ -110,6 +120,38 @@ class IPartitionLog(Interface):
             OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNSUPPORTED_COMPRESSION_TYPE.
             A duplicate of one of the producer's last five batches succeeds with the original offsets and
             stages nothing.
+        """
+
+    def begin_epoch(leader_epoch: int) -> None:
+        """Note that a leader epoch begins at the log's end; do nothing if it is not above the latest.
+
+        A broker calls it when it becomes leader, so that followers find an answer before the first record of
+        the epoch (KAFKA-7415). A log that outlives the process keeps the note, except over a power cut
+        before the next flush; a store may forget a note without records at a restart.
+
+        :raises OSError: it cannot be written; the log is as before.
+        :raises RuntimeError: records are staged.
+        """
+
+    def append_as_follower(records: bytes | memoryview, leader_epoch: int) -> int:
+        """Stage the batches of a fetch reply as they are: offsets, leader epochs, timestamps, every byte.
+
+        Nothing is decompressed or copied: *records* must not change until :meth:`write`. Batches may be of
+        any magic. A partial batch at the end, as Fetch may send it, is left out. The state of producers is
+        updated without a check of their sequences.
+
+        A gap before a batch is what compaction has left on the leader. The first batch of an empty log may
+        also begin below the log's end if it reaches there: the log then begins with that batch
+        (``UnexpectedAppendOffsetException`` in Apache Kafka).
+
+        Records of magic 0 and 1 name no leader epoch. The log forgets all epochs when it gets them, as Apache
+        Kafka's does, and ``latest_epoch`` is -1 until a batch names one.
+
+        :param leader_epoch: the epoch of the leader that the records come from.
+        :return: the number of bytes staged.
+        :raises CorruptRecords: nothing of *records* is staged. A checksum, a length or a magic is wrong; an
+            offset is below the end of what is before it; or a batch names an epoch above *leader_epoch* or
+            below an earlier one.
         """
 
     def write() -> None:
@@ -181,7 +223,24 @@ class IPartitionLog(Interface):
         """
 
     def truncate_to(offset: int) -> None:
-        """Cut the log, so that *offset* is the next one to be appended."""
+        """Cut the log, so that *offset* is the next one to be appended; staged records are dropped.
+
+        A batch that holds *offset* is removed whole. At or beyond the log's end no record is removed, but an
+        epoch that begins at the end is forgotten: a leader may have noted it and written nothing. What is
+        appended later goes to a new file: a reply that is still reading the removed bytes ends early, and
+        never continues with other ones.
+
+        :raises OSError: the log could not be cut, or only in part.
+        """
+
+    def restart_at(offset: int) -> None:
+        """Remove all records and epochs; the log is empty, and begins and ends at *offset*.
+
+        Staged records are dropped. What is appended later goes to a new file, as after :meth:`truncate_to`.
+
+        :param offset: any, also below the log's start or above its end.
+        :raises OSError: the log could not be emptied, or only in part.
+        """
 
     def advance_log_start(offset: int) -> None:
         """Hide the records below *offset* from readers, and delete whole segments below it."""
@@ -189,6 +248,7 @@ class IPartitionLog(Interface):
     def retain(now_ms: int) -> int:
         """Delete segments by the log's ``IRetentionPolicy``; return their number.
 
+        A segment with an offset at or above ``deletable_end`` stays.
         Their files are renamed at once and unlinked later, in a worker.
         """
 
@@ -233,6 +293,10 @@ class ILogStore(Interface):
     unavailable: Mapping[TopicPartition, str] = Attribute(
         "The partitions whose files cannot be used, with the reason; they are not in logs. create() fails "
         "with OSError for them, delete() removes them."
+    )
+    closed_cleanly: bool = Attribute(
+        "True if every log dir had its clean-shutdown marker when it was opened, so that nothing was lost; "
+        "False before that, for a new log dir, and where the store cannot know."
     )
     dirs: Sequence[ILogDir] = Attribute("The log dirs, in the order of log.dirs; empty if there are none.")
     on_offline: Callable[[ILogDir], None] | None = Attribute(
@@ -307,6 +371,23 @@ class ILogStore(Interface):
 
     def checkpoint() -> Deferred[None]:
         """Write the recovery points and log start offsets, in a worker; fires with None."""
+
+    def high_watermark(topic_partition: TopicPartition) -> int:
+        """Return the high watermark of a log that was checkpointed last, in this life or an earlier one.
+
+        It is at most the log's end. -1 if there is none: the log is new, or the checkpoint was damaged or
+        lost. A high watermark that is too low is harmless, it rises again; see
+        :meth:`checkpoint_high_watermarks`.
+        """
+
+    def checkpoint_high_watermarks(offsets: Mapping[TopicPartition, int]) -> Deferred[None]:
+        """Write high watermarks in a worker, as Kafka's ``replication-offset-checkpoint`` of each log dir.
+
+        Those of logs that *offsets* does not name stay as they were; those of unknown logs are ignored.
+        :meth:`close` writes the last ones that were given once more.
+
+        :return: fires with None; fails with OSError.
+        """
 
     def checkpoint_log_start(topic_partition: TopicPartition) -> Deferred[None]:
         """Write the log start offset of one log.

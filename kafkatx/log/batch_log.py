@@ -7,8 +7,7 @@ truncates. A :class:`BatchStorage` keeps the bytes; it is all that a new kind of
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from twisted.internet.defer import Deferred, execute, succeed
 from twisted.internet.interfaces import IReactorTime
@@ -17,15 +16,18 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import RequestError
 from kafkatx.interfaces import IPartitionLog, Worker
-from kafkatx.log.batch_chunk import Chunk
+from kafkatx.interfaces.storage import NO_LIMIT
+from kafkatx.log.append.appender import Appender, FindRetention
+from kafkatx.log.batches.chunk import Chunk
+from kafkatx.log.batches.search import first_at_or_after, newest
+from kafkatx.log.batches.storage import BatchStorage as BatchStorage
 from kafkatx.log.group_commit import GroupCommit
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import Appender, FindRetention
 from kafkatx.log.partition.reader import out_of_range
 from kafkatx.log.producer_state import ProducerStateManager
-from kafkatx.log.segment import record_lookup
-from kafkatx.log.segment.batches import BatchInfo
+from kafkatx.log.segment.batches import BatchInfo, Parts
 from kafkatx.log.segment.scan import parse
+from kafkatx.records.batch import Record
 from kafkatx.types import (
     NO_LEADER_EPOCH,
     NO_PRODUCER_ID,
@@ -33,49 +35,6 @@ from kafkatx.types import (
     Records,
     TopicPartition,
 )
-
-
-class BatchStorage(Protocol):
-    """Keeps the batches of one partition, each as the bytes that a fetch sends.
-
-    :meth:`sync` is called in a worker, everything else in the reactor thread, where nothing may wait for a
-    disk or a network. A batch is known by its ``kafkatx.log.segment.batches.BatchInfo``: ``base_offset`` and
-    ``last_offset`` (inclusive), ``size`` in bytes, ``max_timestamp`` in ms. Batches are given in the order of
-    their offsets, and those of one call follow one another.
-    """
-
-    lasting: bool
-    """True if batches outlive the process. Otherwise what is added counts as flushed."""
-
-    def load(self) -> Iterable[bytes]:
-        """Return every batch, or its first 61 bytes, by offset; called once, before anything else.
-
-        :raises OSError: they cannot be read.
-        """
-
-    def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
-        """Keep batches, all of them or none.
-
-        :raises OSError: none is kept.
-        """
-
-    def get(self, batches: Sequence[BatchInfo]) -> bytes:
-        """Return the bytes of batches, one after another.
-
-        :raises OSError: they cannot be read.
-        """
-
-    def drop(self, batches: Sequence[BatchInfo]) -> None:
-        """Remove batches: the first ones of the partition, or the last ones.
-
-        :raises OSError: they are still there.
-        """
-
-    def sync(self) -> None:
-        """Sync all batches that were added before the call; runs in a worker.
-
-        :raises OSError: they may not be on the disk.
-        """
 
 
 @implementer(IPartitionLog)
@@ -100,6 +59,7 @@ class BatchLog:
     ) -> None:
         self.topic_partition = topic_partition
         self.config = config
+        self.deletable_end = NO_LIMIT
         self.on_flushed: Callable[[], None] | None = None
         self._find_retention = find_retention
         self._retention = find_retention(config.retention_policy)
@@ -158,18 +118,20 @@ class BatchLog:
         if not staged.batches:
             return
         # The request's buffer is used again: this is the copy that a disk would have made.
-        buffers = staged.buffers
-        batches = [
-            (batch, b"".join(buffers[2 * number : 2 * number + 2]))
-            for number, batch in enumerate(staged.batches)
-        ]
+        parts, changes = Parts(staged.buffers), self._appender.changes
+        batches = [(batch, b"".join(parts.take(batch.size))) for batch in staged.batches]
         try:
             self._storage.add(batches)
         except OSError:
             self._appender.discard()
             raise
-        for epoch, start_offset in self._appender.epoch_starts:
-            self._epochs.assign(epoch, start_offset)
+        if changes is not None:
+            if changes.forgets_epochs:
+                self._epochs.cut_end(0)
+            for epoch, start_offset in changes.epoch_starts:
+                self._epochs.assign(epoch, start_offset)
+            if staged.batches[0].base_offset < self.log_end_offset:
+                self.segments[:] = [Chunk(staged.batches[0].base_offset, staged.append_ms)]
         for batch in staged.batches:
             self._index(batch, self.config, staged.append_ms)
         self.size_bytes += staged.size_bytes
@@ -179,6 +141,19 @@ class BatchLog:
     def discard(self) -> None:
         """See IPartitionLog."""
         self._appender.discard()
+
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """See IPartitionLog: kept in memory only."""
+        if self._appender.staged.batches:
+            raise RuntimeError("staged records must be written before a leader epoch begins")
+        self._epochs.assign(leader_epoch, self.log_end_offset)
+        self._appender.discard()
+
+    def append_as_follower(self, records: bytes | memoryview, leader_epoch: int) -> int:
+        """See IPartitionLog."""
+        return self._appender.append_as_follower(
+            records, leader_epoch, self._now_ms(), self.log_start_offset == self.log_end_offset
+        )
 
     def _index(self, written: BatchInfo, config: LogConfig, now_ms: int) -> None:
         active = self.segments[-1]
@@ -268,52 +243,33 @@ class BatchLog:
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
         """See IPartitionLog."""
-        return execute(self._offset_for_timestamp, timestamp_ms)
-
-    def _offset_for_timestamp(self, timestamp_ms: int) -> tuple[int, int, int] | None:
-        for chunk in self.segments:
-            if chunk.max_timestamp < timestamp_ms:
-                continue
-            for written in chunk.written:
-                if written.max_timestamp < timestamp_ms or written.last_offset < self.log_start_offset:
-                    continue
-                data = memoryview(self._storage.get((written,)))
-                record = record_lookup.first_at_or_after(
-                    data, timestamp_ms, self.log_start_offset, self.config.inflated_limit_bytes
-                )
-                if record is not None:
-                    return record.offset, record.timestamp, self.epoch_at(record.offset)
-        return None
+        return execute(
+            self._with_epoch, first_at_or_after, self.segments, self._storage, timestamp_ms, *self._limits()
+        )
 
     def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
         """See IPartitionLog."""
-        return execute(self._max_timestamp)
+        return execute(self._with_epoch, newest, self.segments, self._storage, *self._limits())
 
-    def _max_timestamp(self) -> tuple[int, int, int] | None:
-        candidates: list[BatchInfo] = []
-        for chunk in self.segments:
-            for written in chunk.written:
-                if written.last_offset < self.log_start_offset:
-                    continue
-                newer = not candidates or written.max_timestamp > candidates[-1].max_timestamp
-                # Of the batch that the log starts in, the newest record may be out of reach.
-                if newer or candidates[-1].base_offset < self.log_start_offset:
-                    candidates.append(written)
-        newest = record_lookup.newest_of(
-            record_lookup.newest(
-                memoryview(self._storage.get((written,))),
-                self.log_start_offset,
-                self.config.inflated_limit_bytes,
-            )
-            for written in candidates[:1] + candidates[-1:]
-        )
-        return None if newest is None else (newest.offset, newest.timestamp, self.epoch_at(newest.offset))
+    def _limits(self) -> tuple[int, int]:
+        return self.log_start_offset, self.config.inflated_limit_bytes
+
+    def _with_epoch(
+        self, find: Callable[..., Record | None], *arguments: object
+    ) -> tuple[int, int, int] | None:
+        record = find(*arguments)
+        return None if record is None else (record.offset, record.timestamp, self.epoch_at(record.offset))
 
     # --- epochs and producers
 
     def epoch_at(self, offset: int) -> int:
         """See IPartitionLog."""
         return self._epochs.at(offset)
+
+    @property
+    def latest_epoch(self) -> int:
+        """See IPartitionLog."""
+        return self._epochs.latest
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         """See IPartitionLog."""
@@ -332,6 +288,8 @@ class BatchLog:
         """
         self._appender.discard()
         if offset >= self.log_end_offset:
+            self._epochs.cut_end(self.log_end_offset)
+            self._appender.discard()
             return
         chunks = self.segments
         self._storage.drop([one for chunk in chunks for one in chunk.written if one.last_offset >= offset])
@@ -347,6 +305,20 @@ class BatchLog:
         self._epochs.cut_end(offset)
         self._appender.producers.truncate(offset)
         self._appender.restart_at(offset, self._appender.producers)
+
+    def restart_at(self, offset: int) -> None:
+        """See IPartitionLog.
+
+        :raises OSError: the storage could not drop what is to go; the log is as it was.
+        """
+        self._appender.discard()
+        self._storage.drop([one for chunk in self.segments for one in chunk.written])
+        self.segments[:] = [Chunk(offset, self._now_ms())]
+        self.size_bytes = 0
+        self.log_start_offset = self.log_end_offset = self._flushed_offset = offset
+        self._cuts += 1
+        self._epochs.cut_end(0)
+        self._appender.restart_at(offset, ProducerStateManager())
 
     def advance_log_start(self, offset: int) -> None:
         """See IPartitionLog.
@@ -372,6 +344,8 @@ class BatchLog:
         if "delete" not in self.config.cleanup_policy:
             return 0
         count = self._retention.expired(self.segments, self.config, now_ms)
+        while count and self._end_of(count - 1) > self.deletable_end:
+            count -= 1
         if count >= len(self.segments):
             count = len(self.segments)
             if self.segments[-1].written:
@@ -382,6 +356,11 @@ class BatchLog:
             self.log_start_offset = max(self.log_start_offset, self.segments[count].base_offset)
             self._drop(count)
         return count
+
+    def _end_of(self, number: int) -> int:
+        """Return the offset after those of a segment."""
+        last = number + 1 >= len(self.segments)
+        return self.log_end_offset if last else self.segments[number + 1].base_offset
 
     def _drop(self, count: int) -> None:
         gone = self.segments[:count]

@@ -17,8 +17,9 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.log.append.appender import FindRetention
 from kafkatx.log.batch_log import BatchLog, BatchStorage
-from kafkatx.log.partition.appender import FindRetention
+from kafkatx.log.high_watermarks import HighWatermarks
 from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
 
@@ -28,6 +29,7 @@ class FoundLog(NamedTuple):
     topic_partition: TopicPartition
     topic_id: uuid.UUID
     log_start_offset: int
+    high_watermark: int = -1
 
 
 class Batches(Protocol):
@@ -60,6 +62,12 @@ class Batches(Protocol):
         :raises OSError: it is as it was.
         """
 
+    def keep_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Save the high watermarks of partitions, for :meth:`open`; too low ones are harmless.
+
+        :raises OSError: some are as they were.
+        """
+
     def close(self) -> None:
         """Close the storage; all logs are flushed."""
 
@@ -80,6 +88,7 @@ class BatchLogStore:
 
     dirs: tuple[ILogDir, ...] = ()
     unavailable: Mapping[TopicPartition, str] = MappingProxyType({})
+    closed_cleanly = False
 
     def __init__(
         self,
@@ -96,6 +105,7 @@ class BatchLogStore:
         self._find_retention = find_retention
         self._entries: dict[TopicPartition, _Entry] = {}
         self._logs: dict[TopicPartition, BatchLog] = {}
+        self._high_watermarks = HighWatermarks()
 
     @property
     def logs(self) -> Mapping[TopicPartition, BatchLog]:
@@ -111,6 +121,7 @@ class BatchLogStore:
             for one in self._belonging(list(logs), expected):
                 config = log_config(one.topic_partition.topic)
                 self._add(one.topic_partition, one.topic_id, config, one.log_start_offset)
+                self._high_watermarks.add({one.topic_partition: one.high_watermark})
 
         opening = self._worker(self._batches.open) if self.durable else execute(self._batches.open)
         return opening.addCallback(found)
@@ -192,6 +203,7 @@ class BatchLogStore:
     def _delete(self, topic_partition: TopicPartition) -> None:
         if topic_partition in self._entries:
             del self._entries[topic_partition], self._logs[topic_partition]
+            self._high_watermarks.forget(topic_partition)
             self._batches.delete(topic_partition)
 
     def checkpoint(self) -> Deferred[None]:
@@ -201,6 +213,19 @@ class BatchLogStore:
     def _checkpoint(self) -> None:
         for topic_partition, log in self._logs.items():
             self._batches.keep_log_start(topic_partition, log.log_start_offset)
+        self._keep_high_watermarks()
+
+    def high_watermark(self, topic_partition: TopicPartition) -> int:
+        """See ILogStore."""
+        return self._high_watermarks.of(self._logs.get(topic_partition))
+
+    def checkpoint_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> Deferred[None]:
+        """See ILogStore."""
+        self._high_watermarks.add({name: offsets[name] for name in self._logs if name in offsets})
+        return execute(self._keep_high_watermarks)
+
+    def _keep_high_watermarks(self) -> None:
+        self._batches.keep_high_watermarks(self._high_watermarks.of_each(self._logs.values()))
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
         """See ILogStore."""
@@ -235,6 +260,7 @@ class BatchLogStore:
             finally:
                 self._entries.clear()
                 self._logs.clear()
+                self._high_watermarks.clear()
                 self._batches.close()
             for _, result in results:
                 if isinstance(result, Failure):

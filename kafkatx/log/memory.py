@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.interfaces import Workers
+from kafkatx.log.append.appender import FindRetention
 from kafkatx.log.batch_log import BatchStorage
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
-from kafkatx.log.partition.appender import FindRetention
 from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.types import TopicPartition
 
@@ -63,6 +63,9 @@ class MemoryBatches:
 
     def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
         """See Batches: dropped batches cannot come back."""
+
+    def keep_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """See Batches: they go with the logs."""
 
     def close(self) -> None:
         """See Batches."""

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from kafkatx.errors import ErrorCode
 from kafkatx.records.checksum import crc32c
+from kafkatx.types import NO_SEQUENCE, ActiveProducer
 
 BATCHES_KEPT = 5
 SEQUENCE_MASK = 0x7FFFFFFF
@@ -158,6 +159,21 @@ class ProducerStateManager:
 
 def _last_used(entry: tuple[int, ProducerState]) -> int:
     return entry[1].last_used_ms
+
+
+def active_producers(states: Mapping[int, ProducerState]) -> list[ActiveProducer]:
+    """Return the producers, for DescribeProducers."""
+    return [
+        ActiveProducer(
+            producer_id,
+            state.epoch,
+            state.batches[-1].last_sequence if state.batches else NO_SEQUENCE,
+            state.last_used_ms,
+            state.coordinator_epoch,
+            state.txn_first_offset,
+        )
+        for producer_id, state in states.items()
+    ]
 
 
 def encode_snapshot(states: Mapping[int, ProducerState]) -> bytes:

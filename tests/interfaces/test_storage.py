@@ -22,9 +22,9 @@ from kafkatx.interfaces import (
     tree,
 )
 from kafkatx.interfaces.storage import NEEDS_VALIDATION
+from kafkatx.log.append.content import ValidationRequired
 from kafkatx.log.batch_log import BatchLog
 from kafkatx.log.memory import MemoryLogStore
-from kafkatx.log.partition.content import ValidationRequired
 from kafkatx.log.partition.file_log import FileLog
 from kafkatx.log.retention import KeepAll, SizeRetention, TimeAndSizeRetention, TimeRetention
 from kafkatx.log.store.file_store import FileLogStore

@@ -21,8 +21,15 @@ CREATE TABLE IF NOT EXISTS logs (
     number INTEGER PRIMARY KEY,
     topic TEXT, partition INTEGER, topic_id BLOB, log_start_offset INTEGER,
     UNIQUE (topic, partition));
+CREATE TABLE IF NOT EXISTS high_watermarks (log INTEGER PRIMARY KEY, high_watermark INTEGER);
 CREATE TABLE IF NOT EXISTS batches (
     log INTEGER, base_offset INTEGER, data BLOB, PRIMARY KEY (log, base_offset)) WITHOUT ROWID;
+"""
+
+
+ALL_LOGS = """
+SELECT number, topic, partition, topic_id, log_start_offset, ifnull(high_watermark, -1)
+FROM logs LEFT JOIN high_watermarks ON number = log
 """
 
 
@@ -101,14 +108,15 @@ class SqliteBatches:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             self._db = _connect(self.path)
             self._db.executescript(SCHEMA)
-            rows = self._db.execute("SELECT * FROM logs").fetchall()
+            rows = self._db.execute(ALL_LOGS).fetchall()
         except (OSError, sqlite3.Error) as error:
             raise SettingError(f"kafkatx.storage=sqlite: {self.path} cannot be used: {error}") from error
         found = []
-        for number, topic, partition, topic_id, log_start_offset in rows:
+        for number, topic, partition, topic_id, log_start_offset, high_watermark in rows:
             topic_partition = TopicPartition(topic, partition)
             self._numbers[topic_partition] = number
-            found.append(FoundLog(topic_partition, uuid.UUID(bytes=topic_id), log_start_offset))
+            topic_id = uuid.UUID(bytes=topic_id)
+            found.append(FoundLog(topic_partition, topic_id, log_start_offset, high_watermark))
         return found
 
     def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> BatchStorage:
@@ -126,6 +134,7 @@ class SqliteBatches:
         number = self._numbers.pop(topic_partition)
         with self._db:
             self._db.execute("DELETE FROM batches WHERE log = ?", (number,))
+            self._db.execute("DELETE FROM high_watermarks WHERE log = ?", (number,))
             self._db.execute("DELETE FROM logs WHERE number = ?", (number,))
 
     def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
@@ -134,6 +143,14 @@ class SqliteBatches:
             self._db.execute(
                 "UPDATE logs SET log_start_offset = ? WHERE number = ?",
                 (log_start_offset, self._numbers[topic_partition]),
+            )
+
+    def keep_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Note the high watermarks, in one transaction."""
+        with self._db:
+            self._db.executemany(
+                "INSERT OR REPLACE INTO high_watermarks VALUES (?, ?)",
+                [(self._numbers[name], offset) for name, offset in offsets.items()],
             )
 
     def close(self) -> None:

@@ -30,11 +30,14 @@ class EpochCheckpoint:
         """The path of the file."""
         return os.path.join(self._location.directory, LEADER_EPOCHS)
 
-    def assign(self, starts: Iterable[tuple[int, int]]) -> None:
+    def assign(self, starts: Iterable[tuple[int, int]], forget: bool = False) -> None:
         """Add new epochs, before their first batch is written: recovery ignores an epoch not in the file.
 
+        :param forget: forget those before them.
         :raises OSError: the file could not be written; :meth:`restore` the entries.
         """
+        if forget:
+            self.cache.entries = []
         for epoch, start_offset in starts:
             self.cache.assign(epoch, start_offset)
         self._save()

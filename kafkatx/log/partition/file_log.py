@@ -21,6 +21,7 @@ see moves after the bytes are in the file. The reactor thread never waits for a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -28,13 +29,16 @@ from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog, Worker
+from kafkatx.interfaces.storage import NO_LIMIT
+from kafkatx.log.append.appender import Appender, FindRetention
+from kafkatx.log.append.result import StagedChanges
 from kafkatx.log.files import Files
-from kafkatx.log.partition.appender import Appender, FindRetention
 from kafkatx.log.partition.compaction import LogCompaction
 from kafkatx.log.partition.epoch_checkpoint import EpochCheckpoint
 from kafkatx.log.partition.file_deleter import FileDeleter
 from kafkatx.log.partition.local_log import LocalLog, number_of
 from kafkatx.log.partition.location import LogLocation, OnFailure, ignore
+from kafkatx.log.partition.readable_log import ReadableLog
 from kafkatx.log.partition.reader import LogReader, out_of_range
 from kafkatx.log.partition.snapshot_writer import Snapshot, SnapshotWriter
 from kafkatx.log.partition.syncer import Syncer
@@ -42,12 +46,11 @@ from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.recovery.producer_snapshots import load_producers
 from kafkatx.log.segment.descriptors import Descriptors
 from kafkatx.log.segment.swap import Cleaned
-from kafkatx.records.batch import Record
-from kafkatx.types import ActiveProducer, Records, TopicPartition
+from kafkatx.types import ActiveProducer, TopicPartition
 
 
 @implementer(IPartitionLog)
-class FileLog:
+class FileLog(ReadableLog):
     """One partition's log, as :func:`kafkatx.log.recovery.loader.load` found it. Made without I/O.
 
     :ivar append: see IPartitionLog; the appender's own method, so that a batch costs no further call.
@@ -69,6 +72,7 @@ class FileLog:
         self.config = config
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
+        self.deletable_end = NO_LIMIT
         self.on_flushed: Callable[[], None] | None = None
         self._clock = clock
         self._find_retention = find_retention
@@ -99,31 +103,6 @@ class FileLog:
     def _now_ms(self) -> int:
         return int(self._clock.seconds() * 1000)
 
-    @property
-    def directory(self) -> str:
-        """The absolute path of the partition's directory."""
-        return self._location.directory
-
-    @property
-    def size_bytes(self) -> int:
-        """See IPartitionLog."""
-        return self._local.size_bytes
-
-    @property
-    def flushed_offset(self) -> int:
-        """See IPartitionLog: Kafka's recovery point."""
-        return self._syncer.flushed_offset
-
-    @property
-    def first_dirty_offset(self) -> int:
-        """The log is compacted up to here (exclusive)."""
-        return self._local.first_dirty_offset
-
-    @property
-    def cuts(self) -> int:
-        """The number of times that the log was truncated at its end."""
-        return self._local.cuts
-
     def configure(self, config: LogConfig) -> None:
         """See IPartitionLog."""
         self.config = config
@@ -140,7 +119,7 @@ class FileLog:
         if not staged.batches:
             return
         try:
-            rolled = self._write_with_epochs() if appender.epoch_starts else self._local.write(staged)
+            rolled = self._write_changes(appender.changes) if appender.changes else self._local.write(staged)
         except OSError as error:
             appender.discard()
             self._location.report(error, "writing to")
@@ -155,13 +134,47 @@ class FileLog:
         """See IPartitionLog."""
         self._appender.discard()
 
-    def _write_with_epochs(self) -> Sequence[int]:
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """See IPartitionLog."""
+        if self._appender.staged.batches:
+            raise RuntimeError("staged records must be written before a leader epoch begins")
+        if leader_epoch <= self.latest_epoch:
+            return
+        with self._location.reporting("writing to"):
+            self._assign_epochs([(leader_epoch, self.log_end_offset)], False)
+        self._appender.discard()
+
+    def append_as_follower(self, records: bytes | memoryview, leader_epoch: int) -> int:
+        """See IPartitionLog."""
+        return self._appender.append_as_follower(
+            records, leader_epoch, self._now_ms(), self.log_start_offset == self.log_end_offset
+        )
+
+    def _assign_epochs(self, starts: Sequence[tuple[int, int]], forget: bool) -> list[tuple[int, int]]:
+        """Add leader epochs; return the entries from before, for a write that fails."""
         entries = list(self._epochs.cache.entries)
         try:
-            self._epochs.assign(self._appender.epoch_starts)
-            return self._local.write(self._appender.staged)
+            self._epochs.assign(starts, forget)
         except OSError:
             self._epochs.restore(entries)
+            raise
+        return entries
+
+    def _write_changes(self, changes: StagedChanges) -> Sequence[int]:
+        """Write staged batches that begin leader epochs, have gaps, or are not at the log's end."""
+        staged, now_ms = self._appender.staged, self._now_ms()
+        first = staged.batches[0].base_offset
+        entries = self._assign_epochs(changes.epoch_starts, changes.forgets_epochs)
+        try:
+            if first < self.log_end_offset:
+                self._delete_later(self._local.restart_at(first, now_ms))
+            self._local.allow_gaps(changes.gap_end)
+            return self._local.write(staged)
+        except OSError:
+            self._epochs.restore(entries)
+            if first < self.log_end_offset:
+                with suppress(OSError):
+                    self._delete_later(self._local.restart_at(self.log_end_offset, now_ms))
             raise
 
     def _write_rolled(self, offsets: Sequence[int]) -> None:
@@ -190,56 +203,6 @@ class FileLog:
         self._local.roll(self.log_end_offset, now_ms)
         self._after_rolls(1, [Snapshot(self.log_end_offset, self._appender.written_producers())])
 
-    # --- reading
-
-    def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool) -> Records:
-        """See IPartitionLog."""
-        log_end_offset = self.log_end_offset
-        if not self.log_start_offset <= offset <= log_end_offset:
-            raise out_of_range(self.topic_partition, offset, self.log_start_offset, log_end_offset)
-        if end_offset > log_end_offset:
-            end_offset = log_end_offset
-        if offset >= end_offset:
-            return b""
-        return self._reader.read(offset, max_bytes, end_offset, at_least_one, log_end_offset)
-
-    def readable_bytes(self, offset: int, end_offset: int) -> int:
-        """See IPartitionLog: exact between positions that were asked for, else to an index entry."""
-        end_offset = min(end_offset, self.log_end_offset)
-        offset = max(offset, self.log_start_offset)
-        if offset >= end_offset:
-            return 0
-        return self._reader.readable_bytes(offset, end_offset, self.log_end_offset)
-
-    def warm(self, offset: int, max_bytes: int) -> Deferred[None] | None:
-        """See IPartitionLog."""
-        if not self.log_start_offset <= offset < self.log_end_offset:
-            return None
-        return self._reader.warm(offset, max_bytes)
-
-    def offset_for_timestamp(self, timestamp_ms: int) -> Deferred[tuple[int, int, int] | None]:
-        """See IPartitionLog."""
-        return self._reader.first_at_or_after(
-            timestamp_ms, self.log_start_offset, self.log_end_offset, self.config.inflated_limit_bytes
-        ).addCallback(self._with_epoch)
-
-    def max_timestamp(self) -> Deferred[tuple[int, int, int] | None]:
-        """See IPartitionLog."""
-        return self._reader.newest(
-            self.log_start_offset, self.log_end_offset, self.config.inflated_limit_bytes
-        ).addCallback(self._with_epoch)
-
-    def _with_epoch(self, record: Record | None) -> tuple[int, int, int] | None:
-        return None if record is None else (record.offset, record.timestamp, self.epoch_at(record.offset))
-
-    def epoch_at(self, offset: int) -> int:
-        """See IPartitionLog."""
-        return self._epochs.cache.at(offset)
-
-    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """See IPartitionLog."""
-        return self._epochs.cache.end_of(leader_epoch, self.log_end_offset)
-
     def active_producers(self) -> list[ActiveProducer]:
         """See IPartitionLog: written records only."""
         return self._appender.active_producers()
@@ -263,10 +226,12 @@ class FileLog:
     def truncate_to(self, offset: int) -> None:
         """See IPartitionLog. An offset inside a batch takes the whole batch away."""
         self._appender.discard()
-        if offset >= self.log_end_offset:
-            return
         with self._location.reporting("cutting"):
-            self._truncate_to(offset)
+            if offset < self.log_end_offset:
+                self._truncate_to(offset)
+            elif self._epochs.cache.entries and self._epochs.cache.entries[-1][1] >= self.log_end_offset:
+                self._epochs.cut_end(self.log_end_offset)
+                self._appender.discard()
 
     def _truncate_to(self, offset: int) -> None:
         now_ms = self._now_ms()
@@ -278,6 +243,19 @@ class FileLog:
         self._epochs.cut_end(offset)
         producers = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
         self._appender.restart_at(offset, producers)
+
+    def restart_at(self, offset: int) -> None:
+        """See IPartitionLog."""
+        self._appender.discard()
+        with self._location.reporting("cutting"):
+            now_ms = self._now_ms()
+            self._compaction.cancel()
+            self._delete_later(self._local.restart_at(offset, now_ms))
+            self.log_start_offset = self.log_end_offset = offset
+            self._syncer.restart_at(offset)
+            self._epochs.cut_end(0)
+            producers = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
+            self._appender.restart_at(offset, producers)
 
     def advance_log_start(self, offset: int) -> None:
         """See IPartitionLog.
@@ -302,6 +280,7 @@ class FileLog:
         segments = self.segments
         with self._location.reporting("retention of"):
             count = self._retention.expired(segments, self.config, now_ms)
+            count = self._local.deletable(count, self.log_end_offset, self.deletable_end)
             dropped = min(count, len(segments) - 1)
             self._retire(dropped)
             if count > dropped and segments[-1].size:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.partition.location import LogLocation
-from kafkatx.log.segment.batches import StagedBatches
+from kafkatx.log.segment.batches import Parts, StagedBatches
 from kafkatx.log.segment.descriptors import Descriptors
 from kafkatx.log.segment.scan import ALWAYS_SPARSE
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
@@ -121,15 +121,15 @@ class LocalLog:
         before = len(self.segments)
         mark = self.segments[-1].mark()
         rolled: list[int] = []
+        parts = Parts(staged.buffers)
         try:
             at = 0
             while at < len(staged.batches):
                 count = self._fitting(staged, at)
                 if count:
                     part = staged.batches[at : at + count]
-                    buffers = staged.buffers[2 * at : 2 * (at + count)]
                     size = sum(batch.size for batch in part)
-                    self.segments[-1].write(buffers, part, size, self._index_interval_bytes)
+                    self.segments[-1].write(parts.take(size), part, size, self._index_interval_bytes)
                     at += count
                 else:
                     rolled.append(staged.batches[at].base_offset)
@@ -189,7 +189,9 @@ class LocalLog:
     # --- cutting
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
-        """Cut the segments so that *offset* is the next to be written; a batch that holds it goes as a whole.
+        """Cut the segments so that *offset* is the next to be written, to a new file.
+
+        A batch that holds it goes as a whole.
 
         :raises OSError: a file could not be cut or removed.
         """
@@ -202,12 +204,11 @@ class LocalLog:
         batch = last.find(offset) if last.base_offset < offset else None
         if batch is not None:
             last.truncate(batch.position, min(offset, batch.base_offset))
-        if last.base_offset >= offset or last.next_offset() != offset:
-            self._restart_at(offset, now_ms)
+        self._begin_at(offset, now_ms)
         self.size_bytes = sum(segment.size for segment in segments)
 
-    def _restart_at(self, offset: int, now_ms: int) -> None:
-        """Start an active segment at *offset*, at which no batch ends."""
+    def _begin_at(self, offset: int, now_ms: int) -> None:
+        """Start an active segment, in a new file: a reply may be reading what was cut off the old one."""
         last = self.segments[-1]
         if last.base_offset >= offset or not last.size:
             last.remove()
@@ -215,6 +216,33 @@ class LocalLog:
         else:
             last.finish()
         self._add(offset, now_ms)
+
+    def restart_at(self, offset: int, now_ms: int) -> list[str]:
+        """Begin anew at *offset*, without records; return paths of old files, to be unlinked later.
+
+        :raises OSError: a file could not be renamed or made.
+        """
+        self.cuts += 1
+        self.first_dirty_offset = min(self.first_dirty_offset, offset)
+        paths = self.drop(len(self.segments))
+        self._add(offset, now_ms)
+        return paths
+
+    def allow_gaps(self, offset: int) -> None:
+        """Let offsets be missing below *offset*: compaction removed them from the log that was copied."""
+        if not self._config.compacted and offset > self.first_dirty_offset:
+            self.first_dirty_offset = offset
+            for segment in self.segments:
+                self._adopt(segment)
+
+    def deletable(self, count: int, log_end_offset: int, end_offset: int) -> int:
+        """Return how many of the first *count* segments have no offset at or above *end_offset*."""
+        segments = self.segments
+        if count >= len(segments) and log_end_offset > end_offset:
+            count = len(segments) - 1
+        while 0 < count < len(segments) and segments[count].base_offset > end_offset:
+            count -= 1
+        return count
 
     def drop(self, count: int) -> list[str]:
         """Drop the first *count* segments; return the paths of their files, renamed, to be unlinked later.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -17,7 +18,8 @@ class BatchInfo(NamedTuple):
 class StagedBatches:
     """Batches that have offsets and are not in the log yet.
 
-    :ivar buffers: two for each batch: the new start of its header, and the rest of what was sent, uncopied.
+    :ivar buffers: their bytes, in any number of parts. A batch from a producer has two: the new start of its
+        header, and the rest of what was sent, uncopied. All batches of a fetch reply are one.
     :ivar batches: one for each batch.
     :ivar size_bytes: the size of all of them.
     :ivar append_ms: when the last one was appended.
@@ -34,3 +36,25 @@ class StagedBatches:
         self.buffers: list[bytes | memoryview] = []
         self.batches: list[BatchInfo] = []
         self.size_bytes = 0
+
+
+class Parts:
+    """The bytes of buffers, one after another, taken in pieces without a copy."""
+
+    __slots__ = ("_part", "_rest")
+
+    def __init__(self, buffers: Iterable[bytes | memoryview]) -> None:
+        self._rest = iter(buffers)
+        self._part = memoryview(b"")
+
+    def take(self, size: int) -> list[memoryview]:
+        """Return the parts of buffers that are the next *size* bytes; there must be as many."""
+        taken: list[memoryview] = []
+        while size:
+            if not self._part:
+                self._part = memoryview(next(self._rest))
+                continue
+            taken.append(self._part[:size])
+            size -= len(taken[-1])
+            self._part = self._part[len(taken[-1]) :]
+        return taken

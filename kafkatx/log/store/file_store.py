@@ -24,29 +24,38 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.log.append.appender import FindRetention
 from kafkatx.log.checkpoint import NO_TOPIC_ID
 from kafkatx.log.files import Files
-from kafkatx.log.partition.appender import FindRetention
+from kafkatx.log.high_watermarks import HighWatermarks
 from kafkatx.log.partition.file_log import FileLog
 from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.segment.descriptors import Descriptors, affordable_segments
 from kafkatx.log.store.lazy_cleaner import LazyCleaner, StoreSettings
-from kafkatx.log.store.lifecycle import check_any_online, saving, settle_all, survey_all, unless_failing
+from kafkatx.log.store.lifecycle import (
+    check_any_online,
+    close_log_dir,
+    finish_moves,
+    saving,
+    settle_all,
+    survey_all,
+    unless_failing,
+)
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.log_dir_files import LogDirFiles
-from kafkatx.log.store.ownership import Found, Survey
+from kafkatx.log.store.ownership import Found
 from kafkatx.log.store.unavailable import UnavailableLogs
 from kafkatx.log.store.unrecorded_changes import UnrecordedChanges
 from kafkatx.types import DirectoryChanges, Expected, TopicPartition
 
 if TYPE_CHECKING:  # imported when they are first used, so that a start does not wait for them
     from kafkatx.log.cleaner.passes import Run
-    from kafkatx.log.store.mover import Mover
+    from kafkatx.log.store.moves.mover import Mover
 
 
 @attrs.define
 class _Entry:
-    """A log that is open; see ``kafkatx.log.store.mover.Entry``."""
+    """A log that is open; see ``kafkatx.log.store.moves.mover.Entry``."""
 
     log: FileLog
     topic_id: uuid.UUID
@@ -78,12 +87,14 @@ class FileLogStore:
         self._cleaner = LazyCleaner(config, workers, self._files, run_pass)
         self._clock = clock
         self._find_retention = find_retention
+        self._high_watermarks = HighWatermarks()
         self._log_dirs = [
             LogDir(
                 LogDirFiles(self._files, path, config.get("broker.id")),
                 workers(f"log {path}"),
                 clock,
                 self._gone_offline,
+                self._high_watermarks,
             )
             for path in dict.fromkeys(os.path.abspath(path) for path in config.get("log.dirs"))
         ]
@@ -107,6 +118,11 @@ class FileLogStore:
     def logs(self) -> Mapping[TopicPartition, FileLog]:
         """See ILogStore."""
         return self._logs
+
+    @property
+    def closed_cleanly(self) -> bool:
+        """See ILogStore."""
+        return all(log_dir.files.clean and log_dir.error is None for log_dir in self._log_dirs)
 
     @property
     def unavailable(self) -> Mapping[TopicPartition, str]:
@@ -139,30 +155,20 @@ class FileLogStore:
                 await unless_failing(log_dir, log_dir.worker(log_dir.files.lock))
             surveys = await survey_all(self._log_dirs, expected)
             if len(self._online()) > 1:
-                surveys |= await self._finish_moves()
-            await settle_all(
-                [
-                    unless_failing(log_dir, Deferred.fromCoroutine(self._open_log_dir(log_dir, log_config)))
-                    for log_dir in self._online()
-                ]
-            )
+                surveys |= await finish_moves(self._files, self._online(), self._workers("relocation"))
+            opening = [
+                (one, Deferred.fromCoroutine(self._open_log_dir(one, log_config))) for one in self._online()
+            ]
+            await settle_all([unless_failing(*one) for one in opening])
             check_any_online(self._log_dirs)
             if expected is not None:
-                online = [(log_dir, surveys[log_dir.path]) for log_dir in self._online()]
-                self._unrecorded.opened(online, expected)
+                self._unrecorded.opened([(one, surveys[one.path]) for one in self._online()], expected)
             self._is_open = True
         except BaseException:
             self._forget_all()
             for log_dir in self._log_dirs:
                 log_dir.files.unlock()
             raise
-
-    async def _finish_moves(self) -> dict[str, Survey]:
-        """Complete or undo moves that a crash has interrupted; survey the dirs again."""
-        from kafkatx.log.store.relocation import settle
-
-        await self._workers("relocation")(partial(settle, self._files, self._online()))
-        return {log_dir.path: await log_dir.worker(log_dir.files.survey) for log_dir in self._online()}
 
     def _online(self) -> list[LogDir]:
         return [log_dir for log_dir in self._log_dirs if log_dir.error is None]
@@ -178,6 +184,7 @@ class FileLogStore:
         self._is_open = False
         self._entries.clear()
         self._logs.clear()
+        self._high_watermarks.clear()
         self._unavailable.clear()
         for log_dir in self._log_dirs:
             log_dir.logs.clear()
@@ -191,10 +198,8 @@ class FileLogStore:
             partial(log_dir.files.load, found, configs, self._now_ms())
         )
         for one, config, state in zip(found, configs, loaded, strict=True):
-            name = one.topic_partition
-            twice = (
-                self._entries[name].log_dir if name in self._entries else self._unavailable.log_dir_of(name)
-            )
+            name, entry = one.topic_partition, self._entries.get(one.topic_partition)
+            twice = entry.log_dir if entry is not None else self._unavailable.log_dir_of(name)
             if twice is not None:
                 raise SettingError(
                     f"log.dirs: {name} is both in {twice.path} and in {log_dir.path}; move one of them away"
@@ -203,6 +208,8 @@ class FileLogStore:
                 self._unavailable.add(name, log_dir, one.topic_id, state)
             else:
                 self._add(log_dir, one, config, state)
+        saved = log_dir.files.checkpoints.high_watermarks
+        self._high_watermarks.add({name: saved[name] for name in log_dir.logs if name in saved})
 
     def _add(self, log_dir: LogDir, found: Found, config: LogConfig, loaded: LoadedLog) -> FileLog:
         log = FileLog(
@@ -228,6 +235,15 @@ class FileLogStore:
             log_dir.run(saving(log_dir, self._expected), "writing checkpoints") for log_dir in self._online()
         ]
         return Deferred.fromCoroutine(settle_all(saves))
+
+    def high_watermark(self, topic_partition: TopicPartition) -> int:
+        """See ILogStore."""
+        return self._high_watermarks.of(self._logs.get(topic_partition))
+
+    def checkpoint_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> Deferred[None]:
+        """See ILogStore."""
+        self._high_watermarks.add({name: offsets[name] for name in self._logs if name in offsets})
+        return Deferred.fromCoroutine(settle_all([one.save_high_watermarks() for one in self._online()]))
 
     def sync_directories(self) -> Deferred[DirectoryChanges]:
         """See ILogStore. Fails with OSError where a dir could not be synced."""
@@ -274,22 +290,11 @@ class FileLogStore:
             for log_dir in self._log_dirs:
                 log_dir.cancel_removals()
             await settle_all(
-                [Deferred.fromCoroutine(self._close_log_dir(log_dir)) for log_dir in self._log_dirs]
+                [Deferred.fromCoroutine(close_log_dir(log_dir, self._expected)) for log_dir in self._log_dirs]
             )
         finally:
             self._forget_all()
             self._changing.release()
-
-    async def _close_log_dir(self, log_dir: LogDir) -> None:
-        if not log_dir.files.locked:
-            return
-        try:
-            finishes = [log.close() for log in log_dir.logs.values()]
-            await log_dir.worker(lambda: [finish() for finish in finishes])
-            await log_dir.worker(saving(log_dir, self._expected))
-            await log_dir.worker(log_dir.files.mark_clean)
-        finally:
-            log_dir.files.unlock()
 
     # --- single logs
 
@@ -345,7 +350,7 @@ class FileLogStore:
     def relocate(self, topic_partition: TopicPartition, path: str) -> None:
         """See ILogStore."""
         if self._mover is None:
-            from kafkatx.log.store.mover import Mover
+            from kafkatx.log.store.moves.mover import Mover
 
             self._mover = Mover(self._files, self._workers, self._clock, self._changing, self._descriptors)
             self._mover.arrived = self._arrived
@@ -374,27 +379,23 @@ class FileLogStore:
             unusable = self._unavailable.pop(topic_partition)
             if unusable is not None and unusable.log_dir.error is None:
                 self._unrecorded.deleting(unusable.topic_id)
-                await self._delete_later(unusable.log_dir, unusable.topic_id, topic_partition, 0)
-                unusable.log_dir.files.unavailable.discard(topic_partition)
+                removed = partial(self._unrecorded.removed, unusable.topic_id)
+                await unusable.log_dir.delete_later(topic_partition, 0, removed)
+                unusable.log_dir.files.checkpoints.unavailable.discard(topic_partition)
             return
         if self._mover is not None:
             self._mover.stop(topic_partition)
         self._unrecorded.deleting(entry.topic_id)
         self._forget(entry)
         delay_ms = entry.log.config.file_delete_delay_ms
-        await self._delete_later(entry.log_dir, entry.topic_id, topic_partition, delay_ms)
-
-    async def _delete_later(
-        self, log_dir: LogDir, topic_id: uuid.UUID, name: TopicPartition, delay_ms: int
-    ) -> None:
-        """Rename the directory of a partition that a client has deleted; remove it after a delay."""
-        doomed = await log_dir.run(partial(log_dir.files.put_aside, name), f"deleting {name}")
-        log_dir.remove_later(doomed, delay_ms / 1000, partial(self._unrecorded.removed, topic_id))
+        removed = partial(self._unrecorded.removed, entry.topic_id)
+        await entry.log_dir.delete_later(topic_partition, delay_ms, removed)
 
     def _forget(self, entry: _Entry) -> None:
         """Remove a log from the store."""
         topic_partition = entry.log.topic_partition
         del self._entries[topic_partition]
         del self._logs[topic_partition]
+        self._high_watermarks.forget(topic_partition)
         entry.log.abandon()
         del entry.log_dir.logs[topic_partition]

@@ -12,6 +12,8 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
 from kafkatx.errors import SettingError
+from kafkatx.interfaces import Worker
+from kafkatx.log.files import Files
 from kafkatx.log.store import ownership
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.ownership import Survey
@@ -53,6 +55,14 @@ async def survey_all(log_dirs: Sequence[LogDir], expected: Expected | None) -> d
     return surveys
 
 
+async def finish_moves(files: Files, log_dirs: Sequence[LogDir], worker: Worker) -> dict[str, Survey]:
+    """Complete or undo moves that a crash has interrupted; survey the dirs again."""
+    from kafkatx.log.store.moves.relocation import settle
+
+    await worker(partial(settle, files, log_dirs))
+    return {log_dir.path: await log_dir.worker(log_dir.files.survey) for log_dir in log_dirs}
+
+
 def _claim(log_dir: LogDir, surveys: dict[str, Survey], expected: Expected | None) -> None:
     """Write the owner of a log dir to its ``meta.properties``. In the worker.
 
@@ -83,7 +93,7 @@ def _online(log_dirs: Iterable[LogDir]) -> list[LogDir]:
 
 def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
     """Return a function that writes a log dir's checkpoints with the present offsets. It blocks."""
-    save = partial(log_dir.files.save, *log_dir.offsets())
+    save = partial(log_dir.files.checkpoints.save, *log_dir.offsets())
     generation = expected.generation() if expected is not None else 0
 
     def write() -> None:
@@ -91,6 +101,22 @@ def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
         log_dir.files.note(generation)
 
     return write
+
+
+async def close_log_dir(log_dir: LogDir, expected: Expected | None) -> None:
+    """Flush the logs of a dir, write its checkpoints and the clean-shutdown marker, and unlock it.
+
+    :raises OSError: something could not be written; there is no marker.
+    """
+    if not log_dir.files.locked:
+        return
+    try:
+        finishes = [log.close() for log in log_dir.logs.values()]
+        await log_dir.worker(lambda: [finish() for finish in finishes])
+        await log_dir.worker(saving(log_dir, expected))
+        await log_dir.worker(log_dir.files.mark_clean)
+    finally:
+        log_dir.files.unlock()
 
 
 async def settle_all(deferreds: Sequence[Deferred[T]]) -> None:

@@ -19,6 +19,7 @@ from zope.interface import implementer
 from kafkatx.interfaces import ILogDir, Worker
 from kafkatx.log.faults import FULL, is_lasting
 from kafkatx.log.group_commit import GroupCommit
+from kafkatx.log.high_watermarks import HighWatermarks
 from kafkatx.log.partition.file_log import FileLog
 from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.types import TopicPartition
@@ -52,12 +53,18 @@ class LogDir:
     :ivar arriving: logs that are about to be moved here: checkpoints include them already.
     :ivar incoming: as ILogDir says.
     :param on_offline: called in the reactor thread, once.
+    :param high_watermarks: those of the store's logs.
     """
 
     log = Logger()
 
     def __init__(
-        self, files: LogDirFiles, worker: Worker, clock: IReactorTime, on_offline: Callable[[LogDir], None]
+        self,
+        files: LogDirFiles,
+        worker: Worker,
+        clock: IReactorTime,
+        on_offline: Callable[[LogDir], None],
+        high_watermarks: HighWatermarks | None = None,
     ) -> None:
         self.files = files
         self.worker = worker
@@ -68,6 +75,7 @@ class LogDir:
         self._removals: set[IDelayedCall] = set()
         self._clock = clock
         self._on_offline = on_offline
+        self._high_watermarks = high_watermarks or HighWatermarks()
         self._said_full_s: float | None = None
         self._starts = GroupCommit(self._save_log_starts)
 
@@ -140,7 +148,15 @@ class LogDir:
         """
         stray = partial(self.files.set_stray, str(name), "a new partition of its name was made")
         await self.run(stray, f"putting {name} aside")
-        self.files.unavailable.discard(name)
+        self.files.checkpoints.unavailable.discard(name)
+
+    async def delete_later(self, name: TopicPartition, delay_ms: int, removed: Callable[[], None]) -> None:
+        """Rename the directory of a partition that a client has deleted; remove it after a delay.
+
+        :raises OSError: it cannot be renamed.
+        """
+        doomed = await self.run(partial(self.files.put_aside, name), f"deleting {name}")
+        self.remove_later(doomed, delay_ms / 1000, removed)
 
     def remove_later(self, path: str, delay_s: float, removed: Callable[[], None] = _nothing) -> None:
         """Remove a renamed directory after a delay, then call *removed*.
@@ -166,12 +182,12 @@ class LogDir:
     # --- checkpoints
 
     def offsets(self) -> tuple[dict[TopicPartition, int], ...]:
-        """Return recovery points, log start and log end offsets of the logs in it, or arriving."""
+        """Return recovery points, log start offsets and high watermarks of the logs in it, or arriving."""
         logs = (self.logs | self.arriving).values()
         return (
             {log.topic_partition: log.flushed_offset for log in logs},
             {log.topic_partition: log.log_start_offset for log in logs},
-            {log.topic_partition: log.log_end_offset for log in logs},
+            self._high_watermarks.of_each(logs),
         )
 
     def cleaned(self) -> dict[TopicPartition, int]:
@@ -181,7 +197,7 @@ class LogDir:
 
     def save_cleaned(self) -> Deferred[None]:
         """Write the cleaner checkpoint; fails with OSError."""
-        save = partial(self.files.save_cleaned, self.cleaned())
+        save = partial(self.files.checkpoints.save_cleaned, self.cleaned())
         return self.run(save, "writing the cleaner checkpoint")
 
     def save_offsets(self) -> Deferred[None]:
@@ -189,10 +205,16 @@ class LogDir:
         offsets, cleaned = self.offsets(), self.cleaned()
 
         def save() -> None:
-            self.files.save(*offsets)
-            self.files.save_cleaned(cleaned)
+            self.files.checkpoints.save(*offsets)
+            self.files.checkpoints.save_cleaned(cleaned)
 
         return self.run(save, "writing checkpoints")
+
+    def save_high_watermarks(self) -> Deferred[None]:
+        """Write the high watermarks; fails with OSError."""
+        offsets = self._high_watermarks.of_each((self.logs | self.arriving).values())
+        save = partial(self.files.checkpoints.save_high_watermarks, offsets)
+        return self.run(save, "writing high watermarks")
 
     def checkpoint_log_starts(self) -> Deferred[None]:
         """Write the log start offsets; fails with OSError."""
@@ -200,4 +222,4 @@ class LogDir:
 
     def _save_log_starts(self) -> Deferred[None]:
         starts = {name: log.log_start_offset for name, log in (self.logs | self.arriving).items()}
-        return self.run(partial(self.files.save_log_starts, starts), "writing log start offsets")
+        return self.run(partial(self.files.checkpoints.save_log_starts, starts), "writing log start offsets")

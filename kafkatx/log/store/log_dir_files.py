@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from twisted.logger import Logger
 
@@ -18,24 +18,18 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
 from kafkatx.log.checkpoint import (
     CLEAN_SHUTDOWN,
-    CLEANED_OFFSETS,
     GENERATION,
-    HIGH_WATERMARKS,
     LOCK,
-    LOG_STARTS,
     META_PROPERTIES,
     NO_TOPIC_ID,
     PARTITION_METADATA,
-    RECOVERY_POINTS,
     STRAY_METADATA,
     CheckpointDamaged,
     decode_generation,
     decode_meta_properties,
-    decode_offsets,
     decode_partition_metadata,
     encode_generation,
     encode_meta_properties,
-    encode_offsets,
     encode_partition_metadata,
     encode_stray,
 )
@@ -43,6 +37,7 @@ from kafkatx.log.faults import FULL, ONE_FILES
 from kafkatx.log.files import Files
 from kafkatx.log.recovery.loader import LoadedLog, load
 from kafkatx.log.recovery.progress import Progress
+from kafkatx.log.store.checkpoints import OffsetCheckpoints
 from kafkatx.log.store.lock_file import locked
 from kafkatx.log.store.ownership import Found, Survey, problem
 from kafkatx.names import PARTITION_DIRECTORY
@@ -56,7 +51,8 @@ MAX_NAME = 255
 class LogDirFiles:
     """One entry of ``log.dirs``.
 
-    :ivar unavailable: the partitions that could not be loaded; their entries in checkpoints are kept.
+    :ivar checkpoints: the offset checkpoints.
+    :ivar clean: True if the dir had its clean-shutdown marker when it was opened.
     """
 
     log = Logger()
@@ -69,11 +65,8 @@ class LogDirFiles:
         self._lock: SharedFile | None = None
         self._meta: dict[str, str] = {}
         self._survey: Survey | None = None
-        self._clean = False
-        self._recovery_points: Mapping[TopicPartition, int] = {}
-        self._log_starts: Mapping[TopicPartition, int] = {}
-        self._cleaned: Mapping[TopicPartition, int] = {}
-        self.unavailable: set[TopicPartition] = set()
+        self.clean = False
+        self.checkpoints = OffsetCheckpoints(files, path)
 
     def _join(self, *names: str) -> str:
         return os.path.join(self.path, *names)
@@ -170,11 +163,9 @@ class LogDirFiles:
         :raises OSError: the dir cannot be read.
         """
         survey = self._survey or self.survey()
-        self._clean = self._files.exists(self._join(CLEAN_SHUTDOWN))
+        self.clean = self._files.exists(self._join(CLEAN_SHUTDOWN))
         self._files.unlink(self._join(CLEAN_SHUTDOWN))
-        self._recovery_points = self._read_offsets(RECOVERY_POINTS)
-        self._log_starts = self._read_offsets(LOG_STARTS)
-        self._cleaned = self._read_offsets(CLEANED_OFFSETS)
+        self.checkpoints.read()
         for name, topic_id in survey.doomed:
             if expected is None or topic_id in expected.recorded.deleted:
                 self._files.remove_tree(self._join(name))
@@ -197,16 +188,6 @@ class LogDirFiles:
             self.set_stray(name, why)
         return False
 
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        data = self._files.read(self._join(name))
-        if data is None or (not data and name == CLEANED_OFFSETS):  # Apache Kafka makes it empty
-            return {}
-        try:
-            return decode_offsets(data)
-        except CheckpointDamaged as error:
-            self.log.warn("{path} is damaged and is ignored: {error}", path=self._join(name), error=error)
-            return {}
-
     def _read_topic_id(self, name: str) -> uuid.UUID:
         path = self._join(name, PARTITION_METADATA)
         data = self._files.read(path)
@@ -223,7 +204,7 @@ class LogDirFiles:
 
         :raises OSError: files cannot be read or written.
         """
-        if found and not self._clean:
+        if found and not self.clean:
             self.log.info(
                 "{path}: no clean shutdown, {count} logs are checked", path=self.path, count=len(found)
             )
@@ -234,7 +215,7 @@ class LogDirFiles:
             try:
                 loaded.append(self._load(one.topic_partition, config, now_ms, progress))
             except PartitionUnavailable as error:
-                self.unavailable.add(one.topic_partition)
+                self.checkpoints.unavailable.add(one.topic_partition)
                 loaded.append(error)
             progress.opened()
         progress.finished()
@@ -247,10 +228,10 @@ class LogDirFiles:
                 self._join(str(name)),
                 config,
                 now_ms,
-                self._clean,
-                self._log_starts.get(name, 0),
-                self._recovery_points.get(name, 0),
-                self._cleaned.get(name, 0),
+                self.clean,
+                self.checkpoints.log_starts.get(name, 0),
+                self.checkpoints.recovery_points.get(name, 0),
+                self.checkpoints.cleaned.get(name, 0),
                 progress.read,
             )
         except OSError as error:
@@ -260,48 +241,9 @@ class LogDirFiles:
                 f"{error.filename}: {error.strerror}; give the broker access to the file and start it again"
             ) from error
 
-    def _with_unavailable(
-        self, new: Mapping[TopicPartition, int], old: Mapping[TopicPartition, int]
-    ) -> Mapping[TopicPartition, int]:
-        """Add the old entries of the partitions that could not be loaded."""
-        return {**{name: old[name] for name in self.unavailable if name in old}, **new}
-
-    # --- checkpoints
-
-    def save(
-        self,
-        recovery_points: Mapping[TopicPartition, int],
-        log_starts: Mapping[TopicPartition, int],
-        high_watermarks: Mapping[TopicPartition, int],
-    ) -> None:
-        """Write the offset checkpoints.
-
-        :raises OSError: one could not be written; it is as it was.
-        """
-        points = self._with_unavailable(recovery_points, self._recovery_points)
-        self._files.replace(self._join(RECOVERY_POINTS), encode_offsets(points))
-        self.save_log_starts(log_starts)
-        self._files.replace(self._join(HIGH_WATERMARKS), encode_offsets(high_watermarks))
-
-    def save_log_starts(self, log_starts: Mapping[TopicPartition, int]) -> None:
-        """Write the log start offsets.
-
-        :raises OSError: it could not be written; it is as it was.
-        """
-        starts = self._with_unavailable(log_starts, self._log_starts)
-        self._files.replace(self._join(LOG_STARTS), encode_offsets(starts))
-
-    def save_cleaned(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write the offset up to which each log is compacted.
-
-        :raises OSError: it could not be written; it is as it was, and too much will be compacted again.
-        """
-        cleaned = self._with_unavailable(offsets, self._cleaned)
-        self._files.replace(self._join(CLEANED_OFFSETS), encode_offsets(cleaned))
-
     def mark_clean(self) -> None:
         """Write the clean-shutdown marker, unless a partition is unavailable and must be checked again."""
-        if self.unavailable:
+        if self.checkpoints.unavailable:
             return
         self._files.replace(self._join(CLEAN_SHUTDOWN), b"")
 

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: the request; the moves are tested with ``kafkatx.log.store.mover``."""
+"""AlterReplicaLogDirs: the request; the moves are tested with ``kafkatx.log.store.moves.mover``."""
 
 from __future__ import annotations
 

@@ -83,10 +83,10 @@ class WriteTests(LocalLogCase):
 
 class CutTests(LocalLogCase):
     def test_truncate(self) -> None:
-        """Truncation removes later segments and cuts the one that holds the offset."""
+        """Truncation removes later segments, cuts the one that holds the offset, and begins a new file."""
         self.write(*range(6))
         self.local.truncate_to(3, NOW_MS)
-        self.assertEqual((self.bases(), self.local.size_bytes, self.local.cuts), ([0, 2], 3 * ONE, 1))
+        self.assertEqual((self.bases(), self.local.size_bytes, self.local.cuts), ([0, 2, 3], 3 * ONE, 1))
         self.assertEqual(self.write(3), [])
 
     def test_truncate_inside_a_batch(self) -> None:

@@ -88,6 +88,7 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         log = self.result(store.create(TP, topic_id, LogConfig()))
         self.put(log, batch([b"a", b"b"]), leader_epoch=4)
         log.advance_log_start(1)
+        self.result(store.checkpoint_high_watermarks({TP: 2}))
         self.result(store.close())
         self.assertEqual(
             sorted(os.listdir(self.path)),

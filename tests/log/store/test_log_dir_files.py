@@ -120,20 +120,20 @@ class CheckpointTests(LogDirCase):
     def test_saved(self) -> None:
         """Recovery points and log starts are what the next start loads by."""
         self.create(Found(T0, IDS[0]))
-        self.dir.save({T0: 5}, {T0: 3}, {T0: 7})
+        self.dir.checkpoints.save({T0: 5}, {T0: 3}, {T0: 7})
         self.assertEqual((self.offsets(RECOVERY_POINTS), self.offsets(LOG_STARTS)), ({T0: 5}, {T0: 3}))
 
     def test_unavailable(self) -> None:
         """Checkpoints keep an unavailable partition, and no clean-shutdown marker is written."""
         self.create(Found(T0, IDS[0]))
         self.create(Found(T1, IDS[1]))
-        self.dir.save({T0: 5, T1: 6}, {T0: 1, T1: 2}, {})
+        self.dir.checkpoints.save({T0: 5, T1: 6}, {T0: 1, T1: 2}, {})
         self.restart().find()
         os.unlink(os.path.join(self.path, str(T0), f"{0:020d}.log"))
         found = [Found(T0, IDS[0]), Found(T1, IDS[1])]
         loaded = self.dir.load(found[:1], [LogConfig()], NOW_MS)
         self.assertIsInstance(loaded[0], PartitionUnavailable)
-        self.dir.save({T1: 9}, {T1: 9}, {})
+        self.dir.checkpoints.save({T1: 9}, {T1: 9}, {})
         self.assertEqual(self.offsets(RECOVERY_POINTS), {T0: 5, T1: 9})
         self.dir.mark_clean()
         self.assertEqual(self.listed(CLEAN_SHUTDOWN), [])

@@ -15,7 +15,8 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IPartitionLog, ISegmentFacts
-from kafkatx.types import TopicPartition
+from kafkatx.interfaces.storage import NO_LIMIT
+from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 
 
 @implementer(IPartitionLog)
@@ -28,6 +29,8 @@ class OfflineLog:
     log_start_offset = log_end_offset = flushed_offset = -1
     size_bytes = 0
     segments: tuple[ISegmentFacts, ...] = ()
+    latest_epoch = NO_LEADER_EPOCH
+    deletable_end = NO_LIMIT
     on_flushed = None
 
     def __init__(
@@ -65,6 +68,7 @@ class OfflineLog:
         """
         raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition} is offline: {self.reason}")
 
-    append = read = readable_bytes = offset_for_timestamp = max_timestamp = _refuse
+    append = append_as_follower = begin_epoch = _refuse
+    read = readable_bytes = offset_for_timestamp = max_timestamp = _refuse
     epoch_at = end_offset_for_epoch = active_producers = _refuse
-    truncate_to = advance_log_start = retain = roll_if_due = _refuse
+    truncate_to = restart_at = advance_log_start = retain = roll_if_due = _refuse

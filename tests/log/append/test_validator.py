@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import BOUNDED, HEADERS, LogConfig
+from kafkatx.log.append.appender import Appender
+from kafkatx.log.append.result import Appended
+from kafkatx.log.append.validator import topic_codec
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import Appended, Appender
-from kafkatx.log.partition.validator import topic_codec
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.records import batch as v2
 from kafkatx.records.checksum import crc32c

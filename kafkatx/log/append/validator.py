@@ -3,7 +3,7 @@
 ``Appender.append`` accepts plain batches on a shorter path. All others come here, to be accepted or refused.
 Both paths must agree; a test checks it.
 
-:mod:`kafkatx.log.partition.content` validates the content of batches. Apache Kafka's ``LogValidator``
+:mod:`kafkatx.log.append.content` validates the content of batches. Apache Kafka's ``LogValidator``
 compares the timestamp of every record with the clock; here only the timestamps in the header are compared.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError, UnsupportedCompression
-from kafkatx.log.partition.content import (
+from kafkatx.log.append.content import (
     SMALL_BYTES,
     SMALL_INFLATED_BYTES,
     Refusal,

@@ -7,19 +7,15 @@ log writes all of them at once and then calls :meth:`Appender.written` or :meth:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from struct import Struct
-from typing import NamedTuple
-
-from zope.interface import implementer
 
 from kafkatx.config.log_config import FULL, LogConfig
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.interfaces import IAppended, IRetentionPolicy
+from kafkatx.interfaces import IRetentionPolicy
 from kafkatx.interfaces.storage import TRUSTED
-from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.content import (
+from kafkatx.log.append.content import (
     Allowance,
     ValidatedRecords,
     ValidationRequired,
@@ -27,19 +23,22 @@ from kafkatx.log.partition.content import (
     validate_batch,
     validate_small_batch,
 )
-from kafkatx.log.partition.validator import (
+from kafkatx.log.append.follower import check_batches
+from kafkatx.log.append.result import Appended, StagedChanges, Undo, failed
+from kafkatx.log.append.validator import (
     check_frame,
     check_message_set,
     check_small_message_set,
     stamped,
     topic_codec,
 )
-from kafkatx.log.producer_state import ProducerBatch, ProducerState, ProducerStateManager
+from kafkatx.log.leader_epochs import LeaderEpochCache
+from kafkatx.log.producer_state import ProducerBatch, ProducerState, ProducerStateManager, active_producers
 from kafkatx.log.segment.batches import BatchInfo, StagedBatches
 from kafkatx.records.batch import HEADER, HEADER_BYTES
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.record_checks import LEAST_RECORD_BYTES, is_one_record
-from kafkatx.types import NO_SEQUENCE, ActiveProducer, TopicPartition
+from kafkatx.types import ActiveProducer, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
 
@@ -53,32 +52,12 @@ _new_tuple = tuple.__new__
 """Makes a named tuple in a third of the time of its own constructor, which calls this."""
 
 
-@implementer(IAppended)
-class Appended(NamedTuple):
-    """See IAppended."""
-
-    error: int
-    message: str | None
-    base_offset: int
-    last_offset: int
-    log_append_time_ms: int
-    record_errors: Sequence[tuple[int, str]]
-
-
-class _Undo(NamedTuple):
-    """A producer's state from before a staged batch."""
-
-    base_offset: int
-    producer_id: int
-    state: ProducerState | None
-
-
 class Appender:
     """Validates batches, assigns their offsets, and stages them.
 
     :ivar producers: the producers' state, including that of staged batches.
     :ivar staged: the batches that are to be written.
-    :ivar epoch_starts: leader epochs that staged batches begin, and their start offsets.
+    :ivar changes: what the log has to change before it writes the staged batches; None: nothing.
     :ivar next_offset: the offset that the next record gets.
     :param epochs: the epochs of written batches; read here, changed by the log.
     """
@@ -99,7 +78,7 @@ class Appender:
         "_name",
         "_plain",
         "_undo",
-        "epoch_starts",
+        "changes",
         "next_offset",
         "producers",
         "staged",
@@ -117,9 +96,9 @@ class Appender:
         self.producers = producers
         self._epochs = epochs
         self.staged = StagedBatches()
-        self.epoch_starts: list[tuple[int, int]] = []
         self.next_offset = log_end_offset
-        self._undo: list[_Undo] = []
+        self.changes: StagedChanges | None = None
+        self._undo: list[Undo] = []
         self._leader_epoch = epochs.latest
         self._allowance = Allowance()
         self.configure(config)
@@ -222,19 +201,19 @@ class Appender:
     ) -> Appended | None:
         """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets."""
         if epoch < 0 or sequence < 0:
-            return _failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
+            return failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
         verdict = self.producers.check(producer_id, epoch, sequence, count)
         if verdict is None:
             last_offset = base_offset + count - 1
             before = self.producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
-            self._undo.append(_Undo(base_offset, producer_id, before))
+            self._undo.append(Undo(base_offset, producer_id, before))
             if len(self.producers.states) > self._most_producers:
                 self.producers.forget_oldest()
             return None
         if isinstance(verdict, ProducerBatch):
             append_ms = now_ms if self._config.log_append_time else -1
             return Appended(0, None, verdict.base_offset, verdict.last_offset, append_ms, ())
-        return _failed(
+        return failed(
             verdict,
             f"producer {producer_id} sent epoch {epoch} and sequence {sequence} to {self._name}",
         )
@@ -253,7 +232,7 @@ class Appender:
                 return self._append_batch(memoryview(records), leader_epoch, now_ms, validated)
             return self._append_message_set(memoryview(records), leader_epoch, now_ms, validated)
         except RequestError as error:
-            return _failed(error.code, str(error), getattr(error, "record_errors", ()))
+            return failed(error.code, str(error), getattr(error, "record_errors", ()))
 
     def _append_batch(
         self, records: memoryview, leader_epoch: int, now_ms: int, validated: object
@@ -270,7 +249,7 @@ class Appender:
             if validated.refused is not None:
                 if thorough:
                     self._allowance.give_back(header.count)
-                return _failed(*validated.refused[:3])
+                return failed(*validated.refused[:3])
             records = memoryview(validated.records)
         header, body = stamped(records, config, now_ms)
         base_offset = self.next_offset
@@ -307,7 +286,7 @@ class Appender:
                 partial(check_message_set, records, config, self._codec, base_offset, now_ms)
             )
         if validated.refused is not None:
-            return _failed(*validated.refused[:3])
+            return failed(*validated.refused[:3])
         data, info = validated.records, validated.info
         if info is None or not info.count:
             return Appended(0, None, -1, -1, -1, ())
@@ -321,6 +300,33 @@ class Appender:
             first = at.last_offset + 1
         append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, info.last_offset, append_ms, ())
+
+    def append_as_follower(
+        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, is_empty: bool
+    ) -> int:
+        """See IPartitionLog.
+
+        :param is_empty: True if the log has no record.
+        """
+        view, staged = memoryview(records), self.staged
+        is_empty = is_empty and not staged.batches
+        found = check_batches(view, self.next_offset, self._leader_epoch, leader_epoch, is_empty)
+        if not found.batches:
+            return 0
+        if found.changes or found.batches[0].base_offset != self.next_offset:
+            self._change().add(found)
+        self._leader_epoch = found.latest_epoch
+        for producer_id, epoch, sequence, base_offset, last_offset in found.sequences:
+            before = self.producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
+            self._undo.append(Undo(base_offset, producer_id, before))
+        while len(self.producers.states) > self._most_producers:
+            self.producers.forget_oldest()
+        staged.buffers.append(view[: found.size])
+        staged.batches += found.batches
+        staged.size_bytes += found.size
+        staged.append_ms = now_ms
+        self.next_offset = found.next_offset
+        return found.size
 
     def _stage(self, start: bytes, rest: memoryview, batch: BatchInfo, now_ms: int) -> None:
         staged = self.staged
@@ -337,8 +343,14 @@ class Appender:
         """
         if leader_epoch > self._leader_epoch:
             self._leader_epoch = leader_epoch
-            self.epoch_starts.append((leader_epoch, self.next_offset))
+            self._change().epoch_starts.append((leader_epoch, self.next_offset))
         return self._leader_epoch
+
+    def _change(self) -> StagedChanges:
+        if self.changes is None:
+            batches = self.staged.batches
+            self.changes = StagedChanges(batches[0].base_offset if batches else self.next_offset)
+        return self.changes
 
     # --- staged batches
 
@@ -346,13 +358,15 @@ class Appender:
         """Forget the staged batches: they are in the log."""
         self.staged.clear()
         self._undo = []
-        self.epoch_starts = []
+        self.changes = None
 
     def discard(self) -> None:
         """Undo the staged appends: offsets, producer state and leader epoch are as before them."""
         for undo in reversed(self._undo):
             self.producers.restore(undo.producer_id, undo.state)
-        if self.staged.batches:
+        if self.changes is not None:
+            self.next_offset = self.changes.log_end_offset
+        elif self.staged.batches:
             self.next_offset = self.staged.batches[0].base_offset
         self._leader_epoch = self._epochs.latest
         self.written()
@@ -380,18 +394,4 @@ class Appender:
 
     def active_producers(self) -> list[ActiveProducer]:
         """Return the idempotent producers of written batches, for DescribeProducers."""
-        return [
-            ActiveProducer(
-                producer_id,
-                state.epoch,
-                state.batches[-1].last_sequence if state.batches else NO_SEQUENCE,
-                state.last_used_ms,
-                state.coordinator_epoch,
-                state.txn_first_offset,
-            )
-            for producer_id, state in self.written_producers().items()
-        ]
-
-
-def _failed(code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]] = ()) -> Appended:
-    return Appended(code, message, -1, -1, -1, record_errors)
+        return active_producers(self.written_producers())

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.log.partition.appender: offsets, epochs and producers of staged batches."""
+"""Tests of kafkatx.log.append.appender: offsets, epochs and producers of staged batches."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces.storage import TRUSTED
+from kafkatx.log.append.appender import Appender
+from kafkatx.log.append.result import Appended
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import Appended, Appender
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch
 
@@ -84,26 +85,30 @@ class OffsetTests(AppenderCase):
 
 
 class EpochTests(AppenderCase):
+    def starts(self) -> list[tuple[int, int]]:
+        """Return the epochs that staged batches begin."""
+        return [] if self.appender.changes is None else self.appender.changes.epoch_starts
+
     def test_new(self) -> None:
         """A new epoch begins at its first batch; the cache is left to the log."""
         self.append(3)
         self.append(1, epoch=4)
         self.append(1, epoch=4)
-        self.assertEqual(self.appender.epoch_starts, [(4, 13)])
+        self.assertEqual(self.starts(), [(4, 13)])
         self.assertEqual(self.epochs.latest, 2)
 
     def test_never_back(self) -> None:
         """A leader with an older epoch than the log's is stamped with the log's."""
         self.append(1, epoch=1)
         (epoch,) = struct.unpack_from(">i", self.appender.staged.buffers[0], 12)
-        self.assertEqual((epoch, self.appender.epoch_starts), (2, []))
+        self.assertEqual((epoch, self.starts()), (2, []))
 
     def test_discard(self) -> None:
         """After a failed write the epoch begins anew."""
         self.append(1, epoch=4)
         self.appender.discard()
         self.append(1, epoch=4)
-        self.assertEqual(self.appender.epoch_starts, [(4, 10)])
+        self.assertEqual(self.starts(), [(4, 10)])
 
     def test_restart(self) -> None:
         """After a truncation offsets and epoch are those of the log that is left."""
@@ -111,7 +116,7 @@ class EpochTests(AppenderCase):
         self.epochs.cut_end(5)
         self.appender.restart_at(5, ProducerStateManager())
         self.append(1, epoch=3)
-        self.assertEqual((self.appender.epoch_starts, self.appender.next_offset), ([(3, 5)], 6))
+        self.assertEqual((self.starts(), self.appender.next_offset), ([(3, 5)], 6))
 
 
 class ProducerTests(AppenderCase):

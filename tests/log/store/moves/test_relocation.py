@@ -10,7 +10,7 @@ import uuid
 from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
-from kafkatx.log.store.relocation import MOVED_FROM, settle
+from kafkatx.log.store.moves.relocation import MOVED_FROM, settle
 from kafkatx.testing.contracts.partition_log import NOW_MS
 from tests.log.fakes import crash
 from tests.log.moving import SMALL, MoverCase

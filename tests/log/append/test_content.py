@@ -1,4 +1,4 @@
-"""Tests of kafkatx.log.partition.content: when the content of batches is validated, and the result."""
+"""Tests of kafkatx.log.append.content: when the content of batches is validated, and the result."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config.log_config import BOUNDED, FULL, HEADERS, LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION, TRUSTED
-from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.partition.appender import Appender
-from kafkatx.log.partition.content import (
+from kafkatx.log.append.appender import Appender
+from kafkatx.log.append.content import (
     SMALL_BYTES,
     SMALL_RECORDS,
     Allowance,
     ValidatedRecords,
     ValidationRequired,
 )
+from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import assemble, build_values

@@ -19,7 +19,7 @@ from kafkatx.interfaces import Workers
 from kafkatx.log.files import Files
 from kafkatx.log.segment.descriptors import Descriptors
 from kafkatx.log.store.log_dir import LogDir
-from kafkatx.log.store.relocation import (
+from kafkatx.log.store.moves.relocation import (
     HELD_ROUNDS,
     MOVED_FROM,
     Copy,

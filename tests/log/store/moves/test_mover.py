@@ -9,8 +9,8 @@ import uuid
 from twisted.logger import capturedLogs
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.log.store import mover, relocation
-from kafkatx.log.store.relocation import MOVED_FROM
+from kafkatx.log.store.moves import mover, relocation
+from kafkatx.log.store.moves.relocation import MOVED_FROM
 from kafkatx.testing.contracts.partition_log import batch
 from kafkatx.types import TopicPartition
 from tests.log.moving import SMALL, T0, MoverCase

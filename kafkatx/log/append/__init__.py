@@ -1,0 +1,1 @@
+"""Appends to a log: validation, offsets and staging, for a leader and for a follower."""

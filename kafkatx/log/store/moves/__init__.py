@@ -1,0 +1,1 @@
+"""Moves of logs between log dirs."""

@@ -156,10 +156,9 @@ class FileLogStore:
             surveys = await survey_all(self._log_dirs, expected)
             if len(self._online()) > 1:
                 surveys |= await finish_moves(self._files, self._online(), self._workers("relocation"))
-            opening = [
-                (one, Deferred.fromCoroutine(self._open_log_dir(one, log_config))) for one in self._online()
-            ]
-            await settle_all([unless_failing(*one) for one in opening])
+            online = self._online()
+            opening = [Deferred.fromCoroutine(self._open_log_dir(one, log_config)) for one in online]
+            await settle_all([unless_failing(*one) for one in zip(online, opening, strict=True)])
             check_any_online(self._log_dirs)
             if expected is not None:
                 self._unrecorded.opened([(one, surveys[one.path]) for one in self._online()], expected)

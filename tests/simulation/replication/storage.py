@@ -8,7 +8,7 @@ back to what was synced, and to some of the first changes since. :class:`DiskBat
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -157,7 +157,11 @@ class DiskBatches:
         logs = self._disk.logs
         for name in [name for name, log in logs.items() if self._expected(name) != log.topic_id]:
             del logs[name]
-        return [FoundLog(name, log.topic_id, log.log_start_offset) for name, log in sorted(logs.items())]
+        high_watermarks = self._disk.high_watermarks
+        return [
+            FoundLog(name, log.topic_id, log.log_start_offset, high_watermarks.get(name, -1))
+            for name, log in sorted(logs.items())
+        ]
 
     def storage(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> StoredLog:
         """See Batches."""
@@ -169,10 +173,15 @@ class DiskBatches:
     def delete(self, topic_partition: TopicPartition) -> None:
         """See Batches."""
         self._disk.logs.pop(topic_partition, None)
+        self._disk.high_watermarks.pop(topic_partition, None)
 
     def keep_log_start(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
         """See Batches."""
         self._disk.logs[topic_partition].log_start_offset = log_start_offset
+
+    def keep_high_watermarks(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """See Batches."""
+        self._disk.high_watermarks |= offsets
 
     def close(self) -> None:
         """See Batches."""

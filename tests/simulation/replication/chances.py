@@ -16,7 +16,7 @@ from kafkatx.interfaces.nodes import Delete
 from kafkatx.metadata.layout import paths
 from kafkatx.types import ElectionKind, TopicPartition
 from tests.simulation.replication.clients import KEPT, delete_records
-from tests.simulation.replication.machine import SESSION_S, Life
+from tests.simulation.replication.machine import SESSION_S, Life, MachineLogStore
 from tests.simulation.replication.network import LATENCY_S
 from tests.simulation.replication.truth import PartitionTruth
 from tests.simulation.replication.world import World
@@ -54,6 +54,7 @@ class Chances:
             (self._delay_ways, 4),
             (self._break, 4),
             (self._slow_disk, 1),
+            (self._fail_dir, 1),
             (self._depose, 1),
             (self._delete_records, 2),
             (self._retain, 0),
@@ -76,6 +77,7 @@ class Chances:
     def step(self) -> None:
         """Make one event, and advance the time by chance."""
         self._random.choice(self._events)()
+        self._world.check(self._world.lives())
         self._world.advance(self._random.choice(STEPS_S) * self._random.random())
 
     def calm(self) -> None:
@@ -93,7 +95,7 @@ class Chances:
             life.slow_disk_s = 0.0
             if life.alive and life.frozen:
                 life.thaw(False)
-            if life.alive and not life.stopping and not life.refused:
+            if life.alive and not (life.stopping or life.refused or life.has_failed()):
                 link = life.tree.link
                 link.requests.delay_s = link.replies.delay_s = 0.0
                 link.release()
@@ -189,6 +191,13 @@ class Chances:
         life = self._life()
         life.slow_disk_s = self._random.choice((0.0, 0.01, 0.3, 1.0))
         self._world.tell(f"the disk of {life.name} takes {life.slow_disk_s} s")
+
+    def _fail_dir(self) -> None:
+        life = self._victim()
+        store = life.broker.store
+        if life.runs and life.ready and isinstance(store, MachineLogStore) and not store.failed:
+            self._world.tell(f"a log dir of {life.name} fails")
+            store.fail()
 
     # --- the tree
 

@@ -40,20 +40,19 @@ class Checks:
     def __init__(self, truth: Truth, machines: Mapping[int, Machine]) -> None:
         self._truth = truth
         self._machines = machines
-        self._seen: dict[tuple[str, object, int], Seen] = {}
-        self._checked = -1
-        self._ends: dict[PartitionTruth, tuple[object, ...]] = {}
+        self._seen: dict[tuple[Life, PartitionTruth], Seen] = {}
+        self._leaders: dict[PartitionTruth, tuple[Life, Partition]] = {}
 
-    def check(self) -> None:
+    def check(self, touched: Iterable[Life]) -> None:
         """Check everything that has changed.
 
+        :param touched: the lives that have done anything since the last check.
         :raises Violation: an invariant does not hold any more.
         """
-        leaders: dict[PartitionTruth, str] = {}
         truths = self._truth.partitions
+        dirty = self._truth.dirty
         others: list[tuple[Life, Partition, PartitionTruth]] = []
-        for machine in self._machines.values():
-            life = machine.life
+        for life in touched:
             if not life.runs:
                 continue
             acts = life.acts()
@@ -62,17 +61,28 @@ class Checks:
                 if truth is None or partition.offline:
                     continue
                 if acts and partition.leads:
-                    other = leaders.setdefault(truth, life.name)
-                    if other != life.name:
-                        raise Violation(f"{other} and {life.name} act as leaders of {truth.name}")
-                    if self._is_of(life, truth):
-                        self._look_at_leader(life, partition, truth)
+                    self._check_only(life, partition, truth)
+                    if self._look_at_leader(life, partition, truth):
+                        dirty[truth] = None
                 else:
                     others.append((life, partition, truth))
         for life, partition, truth in others:
-            if self._is_of(life, truth):
-                self._look_at(life, partition, truth)
-        self._check_members(truths.values())
+            if self._look_at(life, partition, truth):
+                dirty[truth] = None
+        if dirty:
+            self._check_members(dirty)
+            dirty.clear()
+
+    def _check_only(self, life: Life, partition: Partition, truth: PartitionTruth) -> None:
+        """Check that no other life acts as the leader."""
+        before = self._leaders.get(truth)
+        if before is not None and before[0] is life:
+            return
+        if before is not None and before[1].leads and before[0].acts():
+            other, partition = before
+            if other.broker.topics.find(*truth.name) is partition and self._is_of(other, truth):
+                raise Violation(f"{other.name} and {life.name} act as leaders of {truth.name}")
+        self._leaders[truth] = (life, partition)
 
     def _is_of(self, life: Life, truth: PartitionTruth) -> bool:
         """Return True if a broker's log is that of the topic as it is now."""
@@ -83,12 +93,16 @@ class Checks:
         """Return what was seen of a partition before; None if nothing has changed since."""
         log = partition.log
         hw = partition.high_watermark
-        stored = life.home.disk.logs[truth.name]
+        stored = life.home.disk.logs.get(truth.name)
+        if stored is None:
+            return None
         now = (hw, log.log_end_offset, log.log_start_offset, partition.leader_epoch, stored.version, leads,
                truth.losses, truth.end, truth.deleted_to)  # fmt: skip
-        key = (life.name, truth.topic_id, truth.name.partition)
+        key = (life, truth)
         seen = self._seen.get(key)
         if seen is None:
+            if stored.topic_id != truth.topic_id:
+                return None
             seen = self._seen[key] = Seen(hw, truth.losses, truth.losses > 0)
         elif seen.last == now:
             return None
@@ -114,10 +128,11 @@ class Checks:
         seen.high_watermark = hw
         return seen
 
-    def _look_at_leader(self, life: Life, partition: Partition, truth: PartitionTruth) -> None:
+    def _look_at_leader(self, life: Life, partition: Partition, truth: PartitionTruth) -> bool:
+        """Look at a leader that acts; return True if anything has changed."""
         seen = self._changed(life, partition, truth, True)
         if seen is None:
-            return
+            return False
         state, epoch = truth.state, partition.leader_epoch
         if (state.leader, state.leader_epoch) != (life.broker_id, epoch):
             raise Violation(
@@ -143,40 +158,34 @@ class Checks:
         if partition.log.log_start_offset < truth.deleted_to:
             raise Violation(f"{life.name} leads {truth.name} from {partition.log.log_start_offset} on, but "
                             f"all below {truth.deleted_to} was deleted")  # fmt: skip
+        return True
 
-    def _look_at(self, life: Life, partition: Partition, truth: PartitionTruth) -> None:
+    def _look_at(self, life: Life, partition: Partition, truth: PartitionTruth) -> bool:
+        """Look at any other replica; return True if anything has changed."""
         seen = self._changed(life, partition, truth, False)
         if seen is None:
-            return
+            return False
         hw = partition.high_watermark
         if seen.behind and hw > truth.end:
-            return
+            return True
         seen.behind = False
         if hw > truth.end:
             raise Violation(
                 f"{life.name} has the high watermark {hw} of {truth.name}; committed is {truth.end}"
             )
-        if life.broker_id in truth.damaged:
-            return
-        truth.compare(life.broker_id, life.home.disk, hw, f"below its high watermark {hw}, {life.name}")
+        if life.broker_id not in truth.damaged:
+            truth.compare(life.broker_id, life.home.disk, hw, f"below its high watermark {hw}, {life.name}")
+        return True
 
     def _check_members(self, truths: Iterable[PartitionTruth]) -> None:
-        machines = self._machines
+        """Check that all that may lead have what is committed."""
         for truth in truths:
-            key = (
-                truth.end,
-                truth.state,
-                truth.losses,
-                *[log.version if log else -1 for log in [machines[each].disk.logs.get(truth.name)
-                                                         for each in truth.state.members]],
-            )  # fmt: skip
-            if self._ends.get(truth) == key:
+            if self._truth.partitions.get(truth.name) is not truth:
                 continue
-            self._ends[truth] = key
             for broker_id in truth.state.members:
                 if broker_id not in truth.damaged:
                     who = f"broker {broker_id}, which may lead ({truth.state}),"
-                    truth.compare(broker_id, machines[broker_id].disk, truth.end, who)
+                    truth.compare(broker_id, self._machines[broker_id].disk, truth.end, who)
 
     # --- at rest
 

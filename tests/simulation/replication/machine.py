@@ -6,6 +6,7 @@ clock, ports) it takes from a :class:`Life` here. :mod:`.network` connects lives
 
 from __future__ import annotations
 
+import errno
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,13 +42,13 @@ DAY_MS = 1_700_000_000_000
 
 
 class LogDir:
-    """The log dir of a machine (``ILogDir``)."""
+    """One of the log dirs of a machine (``ILogDir``)."""
 
-    def __init__(self, machine: str, logs: Mapping[TopicPartition, Any]) -> None:
-        self.path = f"/{machine}"
-        self.directory_id = f"directory-{machine}"
+    def __init__(self, machine: str, number: int) -> None:
+        self.path = f"/{machine}.{number}"
+        self.directory_id = f"directory-{machine}.{number}"
         self.error: OSError | None = None
-        self.logs = logs
+        self.logs: Mapping[TopicPartition, Any] = {}
         self.incoming: Mapping[TopicPartition, Any] = {}
 
 
@@ -94,6 +95,11 @@ class Life(Clock):
         remaining_s = self.store.lease_remaining_s
         assert remaining_s is not None
         return self.runs and not self.store.state.fenced and remaining_s() > 0
+
+    def has_failed(self) -> bool:
+        """Return True if a log dir has failed."""
+        store = self.broker.store
+        return isinstance(store, MachineLogStore) and store.failed
 
     def partitions(self) -> Iterator[Partition]:
         """Yield the partitions that are open here."""
@@ -197,11 +203,29 @@ class Life(Clock):
 
 
 class MachineLogStore(BatchLogStore):
-    """The logs of a life, on the disk of its machine."""
+    """The logs of a life, on the disk of its machine, in two log dirs of which the second may fail."""
 
     def __init__(self, life: Life, workers: Any, clock: Any, find: Any) -> None:
-        super().__init__(DiskBatches(life.home.disk, life.home.topic_id), workers, clock, find)
-        self.dirs = (LogDir(life.machine, self._logs),)  # type: ignore[assignment]
+        self._disk = life.home.disk
+        super().__init__(DiskBatches(self._disk, life.home.topic_id), workers, clock, find)
+        self.dirs = (LogDir(life.machine, 0), LogDir(life.machine, 1))  # type: ignore[assignment]
+
+    @property
+    def failed(self) -> bool:
+        """True if a log dir has failed."""
+        return self.dirs[1].error is not None
+
+    def fail(self) -> None:
+        """Let the second log dir fail: its logs can be neither read nor written until the next start."""
+        log_dir: Any = self.dirs[1]
+        names = [name for name in self._logs if (name.partition + ord(name.topic[-1])) % 2]
+        log_dir.logs = {name: self._logs[name] for name in names}
+        log_dir.error = OSError(errno.EIO, "the disk has failed")
+        for name in names:
+            self._disk.logs[name].error = log_dir.error
+            del self._logs[name], self._entries[name]
+        if self.on_offline is not None:
+            self.on_offline(log_dir)
 
 
 class Machine:

@@ -59,6 +59,7 @@ class StoredLog:
 
     :ivar records: the records by offset, as the running process reads them.
     :ivar version: grows with each change.
+    :ivar error: why it cannot be used until the next start.
     :ivar cut_to: the lowest offset from which records were removed at the end, since a check looked.
     """
 
@@ -71,24 +72,33 @@ class StoredLog:
         self.records: dict[int, Stored] = {}
         self.version = 0
         self.cut_to = 2**63
+        self.error: OSError | None = None
         self._changes: list[Change] = []
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
 
     def load(self) -> Sequence[bytes]:
         """See BatchStorage."""
+        self.error = None
         return [self.batches[offset] for offset in sorted(self.batches)]
 
     def add(self, batches: Sequence[tuple[BatchInfo, bytes]]) -> None:
         """See BatchStorage."""
+        self._check()
         for written, data in batches:
             self._put(written.base_offset, bytes(data))
             self._changes.append((True, written.base_offset, bytes(data)))
 
     def get(self, batches: Sequence[BatchInfo]) -> bytes:
         """See BatchStorage."""
+        self._check()
         return b"".join([self.batches[written.base_offset] for written in batches])
 
     def drop(self, batches: Sequence[BatchInfo]) -> None:
         """See BatchStorage."""
+        self._check()
         for written in batches:
             data = self.batches[written.base_offset]
             self._take(written.base_offset)
@@ -96,6 +106,7 @@ class StoredLog:
 
     def sync(self) -> None:
         """See BatchStorage."""
+        self._check()
         self._changes.clear()
 
     def lose_power(self, random: Random) -> bool:
@@ -143,7 +154,7 @@ class Disk:
 class DiskBatches:
     """The batches of all partitions of a machine (``Batches``), for one life of its broker.
 
-    :param ended: returns True when that life is over: nothing reaches the disk any more.
+    :param expected: returns the id of a partition's topic; None if there is no such partition.
     """
 
     lasting = True

@@ -143,7 +143,7 @@ class Truth:
     :param disks: the disks by broker id.
     :param unclean: whether a topic allows unclean elections.
     :ivar partitions: the partitions that exist.
-    :ivar changed: grows with each change of a state.
+    :ivar dirty: the partitions that were changed since the last check.
     """
 
     def __init__(self, server: SimulatedServer, disks: Mapping[int, Disk], unclean: Any, tell: Any) -> None:
@@ -152,7 +152,7 @@ class Truth:
         self._unclean = unclean
         self._tell = tell
         self.partitions: dict[TopicPartition, PartitionTruth] = {}
-        self.changed = 0
+        self.dirty: dict[PartitionTruth, None] = {}
 
     def follow(self, transaction: Transaction) -> None:
         """Take a transaction over.
@@ -163,7 +163,6 @@ class Truth:
         for each in transaction.operations:
             if not each.path.startswith(f"{paths.TOPICS}/"):
                 continue
-            self.changed += 1
             partition = paths.parse_state(each.path)
             if partition is not None and isinstance(each, Create | SetData):
                 self._follow_state(by, partition, json.loads(each.data))
@@ -190,6 +189,7 @@ class Truth:
 
     def _follow_state(self, by: str, partition: TopicPartition, content: dict[str, Any]) -> None:
         truth = self.partitions[partition]
+        self.dirty[truth] = None
         before = truth.state
         state = State(
             content["leader"],

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import random as global_random
 import uuid
+from collections.abc import Sequence
 from math import inf
 from random import Random
 
+from attrs import evolve
 from twisted.internet.task import Clock
-from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, LogLevel, formatEvent, globalLogPublisher
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from kafkatx.interfaces import ITree
+from kafkatx.metadata.cluster.state import change_log, follower
+from kafkatx.metadata.cluster.state.change_log import Batch
+from kafkatx.metadata.cluster.state.loader import Loader
 from kafkatx.metadata.layout import paths
+from kafkatx.metadata.layout.changes import ChangeRecord
 from tests.simulation.replication.checks import Checks
 from tests.simulation.replication.clients import Clients
 from tests.simulation.replication.machine import DAY_MS, Life, Machine
@@ -70,16 +77,22 @@ class World:
         self.checks = Checks(self.truth, self.machines)
         self.clients = Clients(self)
         self._violation: Exception | None = None
+        self._speaker = ""
+        self._known: dict[int, list[tuple[int, ChangeRecord]]] = {}
 
     def __call__(self, event: LogEvent) -> None:
         """Take it as a violation that a failure was logged."""
         failure = event.get("log_failure")
+        level = event.get("log_level")
+        if failure is None and level is not None and level >= LogLevel.warn:
+            self.tell(f"{self._speaker} {level.name}: {formatEvent(event)}")
         if failure is not None:
             self.violated(Violation(f"{formatEvent(event)}\n{failure.getTraceback()}"))
 
     def __enter__(self) -> World:
         """Watch the log, and start the brokers."""
         globalLogPublisher.addObserver(self)
+        vars(follower)["read_batch"] = self._read_batch
         for machine in self.machines.values():
             machine.start(self.now_s)
         return self
@@ -87,6 +100,7 @@ class World:
     def __exit__(self, *error: object) -> None:
         """Watch the log no more."""
         self.over = True
+        vars(follower)["read_batch"] = change_log.read_batch
         globalLogPublisher.removeObserver(self)
 
     @property
@@ -142,27 +156,29 @@ class World:
                     due_s = min(due_s, life.arrivals.calls[0].getTime())
             if due_s > end_s:
                 self._set_time(end_s)
-                self.check()
+                self.check(lives)
                 return
             self._set_time(max(self.now_s, due_s))
-            self._run(self.clock)
+            touched = []
+            self._run(self.clock, "tree")
             for life in lives:
-                if life.runs:
-                    self._run(life.arrivals)
-                if life.runs:
-                    self._run(life)
-            self._run(self.clients.arrivals)
-            self._run(self.clients.clock)
-            self.check()
+                if self._is_due(life.arrivals) or self._is_due(life):
+                    touched.append(life)
+                    self._run(life.arrivals, life.name)
+                    if life.runs:
+                        self._run(life, life.name)
+            self._run(self.clients.arrivals, "clients")
+            self._run(self.clients.clock, "clients")
+            self.check(touched)
         raise Violation(f"there is no end to what happens at {self.now_s} s")
 
-    def check(self) -> None:
-        """Raise the first violation; check the brokers.
+    def check(self, touched: list[Life]) -> None:
+        """Raise the first violation; check the brokers that have done anything.
 
         :raises Violation: an invariant does not hold any more.
         """
         if self._violation is None:
-            self.checks.check()
+            self.checks.check(touched)
         else:
             raise self._violation
 
@@ -171,9 +187,12 @@ class World:
         for life in self.lives():
             life.rightNow = life.arrivals.rightNow = now_s
 
-    def _run(self, clock: Clock) -> None:
-        calls = clock.calls
-        if calls and calls[0].getTime() <= clock.rightNow:
+    def _is_due(self, clock: Clock) -> bool:
+        return bool(clock.calls) and clock.calls[0].getTime() <= clock.rightNow
+
+    def _run(self, clock: Clock, name: str) -> None:
+        if self._is_due(clock):
+            self._speaker = name
             try:
                 clock.advance(0)
             except Violation as violation:
@@ -187,6 +206,16 @@ class World:
                 if life.tree.session_id == node.owner:
                     return life
         return None
+
+    async def _read_batch(self, tree: ITree, loader: Loader, sequences: Sequence[int]) -> Batch:
+        """Read change records, and by chance one of states again that is long known."""
+        batch = await change_log.read_batch(tree, loader, sequences)
+        known = self._known.setdefault(id(tree), [])
+        again = [self.random.choice(known)] if known and self.random.random() < 0.2 else []
+        known += [
+            each for each in batch.records if each[1].states and not (each[1].topics or each[1].deleted)
+        ]
+        return evolve(batch, records=[*again, *batch.records])
 
     def _committed(self, transaction: Transaction) -> None:
         described = describe(transaction.operations)

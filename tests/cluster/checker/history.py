@@ -104,6 +104,7 @@ class ReaderHistory(_History):
     def __init__(
         self, out: TextIO, now_s: Callable[[], float], name: str, topic: str, group: str = "-"
     ) -> None:
+        self.topic = topic
         super().__init__(out, now_s, "reader", name, topic, group)
 
     def moved(self) -> None:

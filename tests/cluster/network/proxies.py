@@ -7,16 +7,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tests.cluster.network.relay import CLIENT, Direction
-
-__all__ = ["CLIENT", "Direction", "Proxies", "both_ways"]
-
-
-def both_ways(one: str, other: str) -> list[Direction]:
-    """Return both directions between two places."""
-    return [(one, other), (other, one)]
+from tests.cluster.network.places import Addresses, Direction
+from tests.cluster.network.relay import HOST
+from tests.ports import free_port
 
 
 class Proxies:
@@ -77,3 +73,31 @@ class Proxies:
             raise AssertionError("the process of the proxies has ended")
         found: dict[str, Any] = json.loads(answer)
         return found
+
+
+class ProxyNetwork(Proxies):
+    """Places of a cluster on 127.0.0.1, each behind proxies."""
+
+    name = "proxies"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._zookeepers: dict[str, int] = {}
+
+    def place_zookeeper(self, place: str, port: int) -> None:
+        """Add a ZooKeeper server."""
+        self._zookeepers[place] = port
+
+    def place_broker(self, broker_id: int) -> Addresses:
+        """Return the addresses of a broker."""
+        port = free_port()
+        proxied = self.listen(str(broker_id), port)
+        servers = [
+            f"{HOST}:{self.listen(place, server, str(broker_id))}"
+            for place, server in self._zookeepers.items()
+        ]
+        return Addresses(f"{HOST}:{port}", f"{HOST}:{proxied}", ",".join(servers))
+
+    def inside(self, place: str) -> AbstractContextManager[None]:
+        """Start processes of a place within this."""
+        return nullcontext()

@@ -6,8 +6,8 @@ Commands come as lines of JSON on standard input, and each is answered by a line
     {"block": [[PLACE, PLACE], …]}                         {}
     {"reset": [[PLACE, PLACE], …]}                         {"reset": number of connections closed}
 
-``listen`` is the place that connections come from; null: the broker whose process owns the socket of the other
-end, or else ``client``. ``block`` replaces all directions that were held back before: bytes wait, and so does
+``listen`` is the place that connections come from; null: the broker whose process owns the socket of the
+other end, or else ``client``. ``block`` replaces all directions held back before: bytes wait, and so does
 the end of a connection, as they do when packets are lost. They go on when the direction is free.
 """
 
@@ -22,12 +22,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.cluster.network.places import CLIENT, Direction
+
 CHUNK_BYTES = 65536
 HOST = "127.0.0.1"
-CLIENT = "client"
 _BROKER = re.compile(rb"broker\.id=(\d+)")
-
-Direction = tuple[str, str]
 
 
 class Relay:

@@ -9,7 +9,8 @@ import threading
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.cluster.network.proxies import CLIENT, Proxies, both_ways
+from tests.cluster.network.places import CLIENT, both_ways
+from tests.cluster.network.proxies import Proxies
 from tests.until import until
 
 CONNECT = """

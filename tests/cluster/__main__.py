@@ -1,0 +1,51 @@
+"""``python -m tests.cluster``: a cluster under faults for some minutes, and the check of what clients saw."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Sequence
+
+from tests.cluster.faults import ALL, DISKS, names
+from tests.cluster.network.proxies import ProxyNetwork
+from tests.cluster.run import Run, clients_errors, report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; print progress and a report; return 0 if nothing was found."""
+    known = names([*ALL, *DISKS])
+    parser = argparse.ArgumentParser("python -m tests.cluster", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="minutes of faults (default: 60)")
+    parser.add_argument(
+        "--seed", type=int, default=None, help="seed of the faults (default: another each time)"
+    )
+    parser.add_argument("--zookeepers", type=int, default=3, help="number of ZooKeeper servers (default: 3)")
+    parser.add_argument("--copies", type=int, default=3, help="replicas of a partition (default: 3)")
+    parser.add_argument("--faults", default="", help=f"kinds, with commas between: {', '.join(known)}")
+    options = parser.parse_args(arguments)
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
+    wanted = [(known[name], 1) for name in options.faults.split(",") if name] or None
+
+    def say(text: str) -> None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    say(f"seed {seed}, {options.minutes:g} minutes")
+    run = Run(
+        ProxyNetwork(),
+        options.minutes * 60,
+        seed,
+        say,
+        zookeepers=options.zookeepers,
+        copies=options.copies,
+        faults=wanted,
+    )
+    outcome = run.run()
+    for line in report(outcome, clients_errors(run)):
+        say(line)
+    return 0 if outcome.clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""A producer that sends each record once, and knows which have failed for certain. Plain sockets."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from kafkatx.blocking import Cluster
+from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.records.builder import build_values
+from kafkatx.wire.messages import produce
+from tests.cluster.checker.history import ProducerHistory
+from tests.cluster.clients.load import Producer
+from tests.integration.raw import RawClient
+
+PRODUCE, VERSION = 0, 8
+TIMEOUT_MS = 5000
+ASK_S = 5.0
+DAMAGED = 0.05
+"""Share of records that are sent with a byte changed, and must be refused."""
+
+BEFORE_APPEND = {ErrorCode.CORRUPT_MESSAGE, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.INVALID_RECORD}
+"""Answers after which a record is not in the log; NOT_LEADER_OR_FOLLOWER may come after the append."""
+
+
+class RawProducer(Producer):
+    """Never sends again, so that its records are in the log at most once; knows what has failed."""
+
+    def __init__(
+        self,
+        history: ProducerHistory,
+        name: str,
+        topic: str,
+        partitions: int,
+        rate: float,
+        bootstrap: str,
+        seed: int,
+    ) -> None:
+        super().__init__(history, name, topic, partitions, rate)
+        self._bootstrap = bootstrap
+        self._random = random.Random(seed)
+        self._connections: dict[int, RawClient] = {}
+        self._leaders: dict[int, str] = {}
+
+    def send(self, number: int, partition: int, value: bytes) -> None:
+        """Send a record to the leader, and wait for the answer."""
+        try:
+            connection = self._connection(partition)
+        except (OSError, KafkaTXError) as error:
+            self.note(error)
+            self.history.failed(number)  # it has not left
+            self._stopping.wait(0.2)
+            return
+        records = bytearray(build_values([value], int(time.time() * 1000)))
+        if self._random.random() < DAMAGED:
+            records[-5] ^= 1
+        data = produce.PartitionProduceData(partition, bytes(records))
+        request = produce.ProduceRequest(None, -1, TIMEOUT_MS, [produce.TopicProduceData(self.topic, [data])])
+        try:
+            answer = connection.ask(PRODUCE, VERSION, request).responses[0].partition_responses[0]
+        except (OSError, EOFError) as error:
+            self.note(error)
+            self._forget(partition)
+            return
+        if not answer.error_code:
+            self.delivered(number, partition, answer.base_offset)
+            return
+        code = ErrorCode(answer.error_code)
+        self.note(code.name)
+        if code in BEFORE_APPEND:
+            self.history.failed(number)
+        if code is not ErrorCode.CORRUPT_MESSAGE:
+            self._forget(partition)
+
+    def finish(self) -> None:
+        """Close the connections."""
+        for partition in list(self._connections):
+            self._forget(partition)
+
+    def _connection(self, partition: int) -> RawClient:
+        if partition not in self._connections:
+            with Cluster(self._bootstrap, timeout_s=ASK_S, connect_timeout_s=ASK_S, retries=0) as cluster:
+                node = cluster.leader_node(self.topic, partition)
+            self._connections[partition] = RawClient(f"{node.host}:{node.port}")
+        return self._connections[partition]
+
+    def _forget(self, partition: int) -> None:
+        connection = self._connections.pop(partition, None)
+        if connection is not None:
+            connection.__exit__()

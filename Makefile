@@ -27,7 +27,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper demo test tests lint docs documents clean interop takeover clients faults attack simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper demo test tests lint docs documents clean interop takeover clients faults faults-cluster attack simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -42,6 +42,8 @@ help:
 	@echo 'make clients [BROKERS=3]  Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are);'
 	@echo '                          with BROKERS=3 against a cluster, and without the page'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
+	@echo 'make faults-cluster       a cluster of three brokers and ZooKeeper under faults for MINUTES=60, and the check of what'
+	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
 	@echo 'make simulate SEEDS=1000   whole brokers that copy partitions, by chance, for at most SECONDS=600; MUTANTS=1 finds mutants'
@@ -126,6 +128,11 @@ clients: install
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
 	  tests.faults.many_brokers tests.faults.client_suite tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
+
+# Bounded: MINUTES of faults, and at most fifteen more for start, settling and checks.
+faults-cluster: install
+	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),60) + 900) \
+	  $(BIN)/python -m tests.cluster --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
 
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants

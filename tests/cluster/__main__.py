@@ -17,9 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = names([*ALL, *DISKS])
     parser = argparse.ArgumentParser("python -m tests.cluster", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="minutes of faults (default: 60)")
-    parser.add_argument(
-        "--seed", type=int, default=None, help="seed of the faults (default: another each time)"
-    )
+    parser.add_argument("--seed", type=int, default=None, help="seed of the faults (default: a new one)")
     parser.add_argument("--zookeepers", type=int, default=3, help="number of ZooKeeper servers (default: 3)")
     parser.add_argument("--copies", type=int, default=3, help="replicas of a partition (default: 3)")
     parser.add_argument("--faults", default="", help=f"kinds, with commas between: {', '.join(known)}")

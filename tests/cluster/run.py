@@ -1,4 +1,4 @@
-"""A run: a cluster, clients, faults one after the other until the time is over, and the check of everything."""
+"""A run: a cluster, clients, faults one after the other until the time is over, and the checks."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from tests.cluster.checker.checker import Histories
 from tests.cluster.checker.history import GroupHistory, ProducerHistory, ReaderHistory
@@ -35,6 +36,7 @@ class Workload:
         self.producers: list[Producer] = []
         self.readers: list[Reader] = []
         self.members: dict[str, list[Member]] = {}
+        self._files: list[TextIO] = []
         self._add_producers()
         for topic, library, make in (
             (ALL, "librdkafka", LibrdkafkaReader),
@@ -117,6 +119,9 @@ class Workload:
 
     def histories(self) -> Histories:
         """Return the histories of all clients, as open files."""
+        for file in self._files:  # those of clients that have not stopped
+            if not file.closed:
+                file.flush()
         files = {
             kind: [open(path) for path in sorted(self._folder.glob(f"{kind}.*"))]  # noqa: SIM115
             for kind in ("producer", "final", "reader", "group")
@@ -146,13 +151,17 @@ class Workload:
     def _path(self, kind: str, name: str) -> Path:
         return self._folder / f"{kind}.{name}"
 
+    def _file(self, kind: str, name: str) -> TextIO:
+        self._files.append(open(self._path(kind, name), "w", BUFFER))  # noqa: SIM115
+        return self._files[-1]
+
     def _add_producers(self) -> None:
         at = self._bootstrap
         self.producers += [
             LibrdkafkaProducer(
                 *self._producer("librdkafka-idempotent", ALL, idempotent=True, ordered=True),
                 at,
-                **{"enable.idempotence": True},
+                enable_idempotence=True,
             ),
             LibrdkafkaProducer(*self._producer("librdkafka-all", ALL), at, acks="all"),
             KafkaPythonProducer(
@@ -169,21 +178,21 @@ class Workload:
     def _producer(
         self, name: str, topic: str, acks: str = "all", *, idempotent: bool = False, ordered: bool = False
     ) -> tuple[ProducerHistory, str, str, int, float]:
-        out = open(self._path("producer", name), "w", BUFFER)  # noqa: SIM115
+        out = self._file("producer", name)
         history = ProducerHistory(
             out, time.monotonic, name, topic, acks, idempotent=idempotent, ordered=ordered
         )
         return history, name, topic, PARTITIONS[topic], RATE
 
     def _add_reader(self, name: str, topic: str, make: Callable[[], Consumer]) -> None:
-        out = open(self._path("reader", name), "w", BUFFER)  # noqa: SIM115
+        out = self._file("reader", name)
         self.readers.append(Reader(ReaderHistory(out, time.monotonic, name, topic), name, make))
 
     def _add_member(
         self, group: str, name: str, make: Callable[[str, Callable[[], None]], GroupConsumer]
     ) -> None:
-        reads = open(self._path("reader", name), "w", BUFFER)  # noqa: SIM115
-        commits = open(self._path("group", name), "w", BUFFER)  # noqa: SIM115
+        reads = self._file("reader", name)
+        commits = self._file("group", name)
         members = self.members.setdefault(group, [])
         members.append(
             Member(

@@ -28,7 +28,7 @@ FAST = {
 class LibrdkafkaProducer(Producer):
     """A producer that may be idempotent.
 
-    :param conf: settings of the library over those here.
+    :param conf: settings of the library over those here, with _ for a dot.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LibrdkafkaProducer(Producer):
             "retry.backoff.ms": 50,
             "queue.buffering.max.messages": 20_000,
             "error_cb": self._failed,
-            **conf,
+            **{setting.replace("_", "."): value for setting, value in conf.items()},
         }
         self._fatal: str = ""
 

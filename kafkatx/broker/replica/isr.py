@@ -8,6 +8,7 @@ It touches the cluster's metadata, and the clock that it is handed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import attrs
 from twisted.internet.defer import CancelledError
@@ -22,6 +23,9 @@ from kafkatx.config.table import replication
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IMetadataStore
 from kafkatx.types import BrokerNode, IsrChange, PartitionState, Topic, TopicPartition
+
+AT_ONCE = 1000
+"""Partitions that are looked at in one turn of the reactor."""
 
 LATE = 1.5
 """A pass that is late by more than half of its interval finds followers late, too: the process stood still.
@@ -56,7 +60,10 @@ _Pending = tuple[Partition, Leadership, Asked]
 
 
 class IsrManager:
-    """Asks for changes of in-sync replicas; all of one turn of the reactor in one call.
+    """Asks for changes of in-sync replicas; those of one turn of the reactor in one call.
+
+    One change of a partition is under way at a time. If its outcome is not known it stays so, and counts,
+    until a later state of the partition is seen.
 
     :ivar broker_id: the id of this broker.
     :ivar lag_s: ``replica.lag.time.max.ms`` in seconds.
@@ -145,7 +152,11 @@ class IsrManager:
 
     def _ask(self) -> None:
         self._asking = None
-        looking, self._looking = self._looking, {}
+        looking = list(islice(self._looking, AT_ONCE))
+        for partition in looking:
+            del self._looking[partition]
+        if self._looking:
+            self._asking = self._clock.callLater(0, self._ask)
         if not self.has_lease():
             return
         changes: list[IsrChange] = []

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.logs.deletions import RetentionRound
 from kafkatx.config import BrokerConfig
+from kafkatx.config.table import replication
 from kafkatx.errors import RequestError
 
 IDLE_CHECK_INTERVAL_S = 5.0
@@ -50,6 +51,9 @@ class BackgroundTasks:
         get = self._broker.config.get
         self._repeat(self.retain, get("log.retention.check.interval.ms") / 1000)
         self._repeat(self.checkpoint, get("log.flush.offset.checkpoint.interval.ms") / 1000)
+        if self._broker.metadata.lease_remaining_s is not None:  # partitions may have several replicas
+            interval_ms = self._broker.config[replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS]
+            self._repeat(self.checkpoint_high_watermarks, interval_ms / 1000)
         self._repeat(self._close_idle, IDLE_CHECK_INTERVAL_S)
         self._repeat(self.expire_offsets, get("offsets.retention.check.interval.ms") / 1000)
         if get("log.cleaner.enable"):
@@ -138,6 +142,18 @@ class BackgroundTasks:
         except Exception:
             self._log.failure("writing checkpoints failed")
         await self._record()
+
+    async def _checkpoint_high_watermarks(self) -> None:
+        try:
+            await self._broker.replicas.checkpoint_high_watermarks()
+        except OSError as error:
+            self._broker.limited_log.warn("writing high watermarks failed: {error}", error=error)
+        except Exception:
+            self._log.failure("writing high watermarks failed")
+
+    def checkpoint_high_watermarks(self) -> Deferred[None]:
+        """Write the high watermarks of partitions with several replicas."""
+        return Deferred.fromCoroutine(self._checkpoint_high_watermarks())
 
     def record_soon(self) -> None:
         """Record the log dirs of new logs, in a moment."""

@@ -216,6 +216,7 @@ class BrokerService(Service):
                 self.broker.flushes.stop()
                 self.broker.commit_timeouts.stop()
                 await self._tasks.record()
+                await self._tasks.checkpoint_high_watermarks()
                 await self.broker.store.close()
                 self.broker.topics.partitions.clear()  # the files are closed with their last reference
                 if not self.broker.replicas.halted.called:

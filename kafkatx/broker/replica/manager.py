@@ -146,8 +146,7 @@ class ReplicaManager:
         if offsets == self._checkpointed:
             return succeed(None)
         self._checkpointed = offsets
-        write = getattr(self._store, "checkpoint_high_watermarks", lambda offsets: succeed(None))
-        written: Deferred[None] = write(offsets)
+        written: Deferred[None] = self._store.checkpoint_high_watermarks(offsets)
         return written.addErrback(self._not_checkpointed)
 
     def _not_checkpointed(self, failure: Failure) -> Failure:

@@ -10,14 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
 
+from kafkatx.broker.replica.cluster import Cluster
 from kafkatx.broker.replica.commit_waiters import CommitWaiters
-from kafkatx.broker.replica.leadership import Leadership, Replicas
+from kafkatx.broker.replica.leadership import Leadership
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.roles import NO_ROLE, OFFLINE, Following, Leading, Role, choose_role
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IPartitionLog
+from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
 
@@ -37,32 +40,6 @@ class Waiter(Protocol):
 
     def wake(self) -> None:
         """Look whether there is enough now."""
-
-
-class Cluster(Protocol):
-    """What a partition must know of the cluster: :class:`kafkatx.broker.replica.isr.IsrManager`.
-
-    :ivar broker_id: the id of this broker.
-    :ivar lag_s: ``replica.lag.time.max.ms`` in seconds.
-    """
-
-    broker_id: int
-    lag_s: float
-
-    def now_s(self) -> float:
-        """Return the time of the monotonic clock."""
-
-    def has_lease(self) -> bool:
-        """Return True if no other broker can lead this one's partitions now."""
-
-    def epoch_of(self, broker_id: int) -> int | None:
-        """Return the broker epoch of a live broker, None for others."""
-
-    def replicas_of(self, name: TopicPartition) -> Replicas:
-        """Return what the cluster says of the replicas of a partition."""
-
-    def look_at(self, partition: Partition) -> None:
-        """Ask for other in-sync replicas of a partition soon, if they must change."""
 
 
 class Partition:
@@ -99,6 +76,7 @@ class Partition:
     :ivar produce_replies: encoded replies to produce requests for this partition alone, by their version.
     """
 
+    _log = Logger()
     __slots__ = (
         "_cluster",
         "_kept",
@@ -138,7 +116,7 @@ class Partition:
         self,
         log: IPartitionLog,
         state: PartitionState,
-        cluster: Cluster,
+        cluster: Cluster[Partition],
         acts: bool = True,
         min_insync_replicas: int = 1,
         high_watermark: int = -1,
@@ -189,6 +167,7 @@ class Partition:
         self.isr = state.isr
         self.replicated = state.replicas != (cluster.broker_id,)
         self.min_insync = min(self.min_insync_replicas, len(state.replicas))
+        self.log.deletable_end = self.high_watermark if self.replicated else NO_LIMIT
         self._take_on(choose_role(state, cluster.broker_id, acts, self.offline))
         return self.leads != before[0] or (self.leads and state.leader_epoch != before[1])
 
@@ -212,7 +191,7 @@ class Partition:
         leads = self.replicated and isinstance(role, Leading)
         self.leadership = self._lead() if leads else None
 
-    def _lead(self) -> Leadership:
+    def _lead(self) -> Leadership | None:
         """Return what is known of the other replicas in this epoch.
 
         It outlasts a pause of leading in one epoch: a change of the in-sync replicas may still be under way,
@@ -225,14 +204,28 @@ class Partition:
             if self.leadership is None:
                 leadership.begin(now_s)
         else:
-            begin_epoch = getattr(self.log, "begin_epoch", None)
-            if begin_epoch is not None:
-                begin_epoch(state.leader_epoch)
+            self._begin_epoch(state.leader_epoch)
+            if self.offline:
+                return None
             end = self.log.log_end_offset
             leadership = Leadership(self._cluster.broker_id, state, self.min_insync, end, now_s)
             self._kept = (state.leader_epoch, leadership)
         leadership.forget_lives(self._cluster.epoch_of)
         return leadership
+
+    def _begin_epoch(self, leader_epoch: int) -> None:
+        """Note the epoch, so that followers find where it begins before its first record (KAFKA-7415)."""
+        try:
+            self.log.begin_epoch(leader_epoch)
+        except (
+            OSError
+        ) as error:  # its log dir may be offline by now; if not, the first record notes the epoch
+            self._log.error(
+                "the leader epoch {epoch} of {partition} could not be noted: {error}",
+                epoch=leader_epoch,
+                partition=self.topic_partition,
+                error=error,
+            )
 
     def brokers_changed(self) -> None:
         """Note that brokers have come, gone, or registered again."""
@@ -292,7 +285,7 @@ class Partition:
         own_end = self.log.flushed_offset if self.exposes_flushed else self.log.log_end_offset
         end = leadership.committed_end(own_end, cluster.now_s(), cluster.lag_s, self._replicas_seen)
         if end > self.high_watermark and cluster.has_lease():
-            self.high_watermark = end
+            self.high_watermark = self.log.deletable_end = end
 
     def fetched_by(
         self, replica_id: int, broker_epoch: int, fetch_offset: int, log_start_offset: int, now_s: float
@@ -332,6 +325,7 @@ class Partition:
             return
         log = self.log
         self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
+        log.deletable_end = self.high_watermark
         start = min(log_start_offset, self.high_watermark)
         if start > log.log_start_offset:
             log.advance_log_start(start)
@@ -341,6 +335,7 @@ class Partition:
         """Put the high watermark into a follower's log, which was cut or has begun elsewhere (KAFKA-9491)."""
         log = self.log
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
+        log.deletable_end = self.high_watermark
 
     # --- waiting
 

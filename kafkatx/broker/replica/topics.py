@@ -219,7 +219,7 @@ class Topics:
         """
         if self._metadata.lease_remaining_s is None or isinstance(log, OfflineLog):
             return False
-        latest = log.epoch_at(log.log_end_offset)
+        latest: int = log.latest_epoch
         if latest <= state.leader_epoch:
             return False
         self._log.error(
@@ -260,7 +260,7 @@ class Topics:
             self.isr,
             self._acts(log, state),
             min_insync,
-            getattr(self._store, "high_watermark", lambda name: -1)(log.topic_partition),
+            self._store.high_watermark(log.topic_partition),
         )
         if not partition.offline and log.topic_partition not in self._store.logs:
             partition.go_offline()  # its log dir has failed meanwhile

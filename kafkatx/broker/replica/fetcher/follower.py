@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -107,7 +106,7 @@ class Follower:
         """
         if not self._begun:
             self._begin()
-        log: Any = self.partition.log
+        log = self.partition.log
         return FetchPartition(
             self.partition.topic_partition.partition,
             self.role.leader_epoch,
@@ -120,7 +119,7 @@ class Follower:
     def _begin(self) -> None:
         """Cut records whose leader epochs are unknown to the high watermark: no leader can compare them."""
         self._begun = True
-        log: Any = self.partition.log
+        log = self.partition.log
         self._limited_log.info(
             "copies {partition} from broker {leader} in leader epoch {epoch}, from offset {offset} on",
             partition=self.partition.topic_partition,
@@ -147,6 +146,7 @@ class Follower:
             partition.log.discard()
             self._pause(f"what broker {self.role.leader} sent cannot be appended: {error}")
         except OSError as error:
+            partition.log.discard()
             self._pause(f"its log failed: {error}")
         except Exception:
             partition.log.discard()
@@ -157,7 +157,7 @@ class Follower:
         return 0
 
     def _take(self, answer: PartitionData) -> int:
-        log: Any = self.partition.log
+        log = self.partition.log
         found, code = answer.diverging_epoch, answer.error_code
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             end_offset = -1 if found is None else found.end_offset
@@ -182,7 +182,7 @@ class Follower:
 
     def _append(self, answer: PartitionData) -> int:
         partition = self.partition
-        log: Any = partition.log
+        log = partition.log
         records = answer.records
         size = 0
         if records:
@@ -249,7 +249,7 @@ class Follower:
         """Empty the log: the leader has deleted the records that follow it."""
         partition = self.partition
         before = (partition.log.log_start_offset, partition.log.log_end_offset)
-        log: Any = partition.log
+        log = partition.log
         log.restart_at(offset)
         partition.truncated()
         partition.followed(offset, offset)

@@ -85,7 +85,7 @@ class ReplicaFetcherManager:
 
     def _look_at(self, partition: Partition) -> None:
         """Copy a partition as its role says: the role, leader or leader epoch may have changed."""
-        if not self._running or not hasattr(partition.log, "append_as_follower"):
+        if not self._running:
             return
         role, known = partition.role, self._followers.get(partition)
         if known is not None:

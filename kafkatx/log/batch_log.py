@@ -44,6 +44,8 @@ class BatchLog:
     :param storage: keeps the bytes; its batches are loaded at once.
     :param worker: runs its ``sync``.
     :param log_start_offset: the one that the store has saved; 0 for a new log.
+    :param keep_log_start: saves the log start offset, before the last batches are dropped: from nothing else
+        could the next process tell where the log ends.
     :raises OSError: the storage cannot be read.
     """
 
@@ -56,6 +58,7 @@ class BatchLog:
         storage: BatchStorage,
         worker: Worker,
         log_start_offset: int = 0,
+        keep_log_start: Callable[[int], None] = lambda offset: None,
     ) -> None:
         self.topic_partition = topic_partition
         self.config = config
@@ -65,6 +68,7 @@ class BatchLog:
         self._retention = find_retention(config.retention_policy)
         self._clock = clock
         self._storage = storage
+        self._keep_log_start = keep_log_start
         self._worker = worker
         self._commit = GroupCommit(self._begin_sync)
         self._cuts = 0
@@ -312,6 +316,7 @@ class BatchLog:
         :raises OSError: the storage could not drop what is to go; the log is as it was.
         """
         self._appender.discard()
+        self._keep_log_start(offset)
         self._storage.drop([one for chunk in self.segments for one in chunk.written])
         self.segments[:] = [Chunk(offset, self._now_ms())]
         self.size_bytes = 0
@@ -366,6 +371,8 @@ class BatchLog:
         gone = self.segments[:count]
         if not gone:
             return
+        if not any(chunk.written for chunk in self.segments[count:]):
+            self._keep_log_start(self.log_start_offset)
         self._storage.drop([written for chunk in gone for written in chunk.written])
         self.size_bytes -= sum(chunk.size_bytes for chunk in gone)
         del self.segments[:count]

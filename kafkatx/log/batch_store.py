@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -162,6 +163,7 @@ class BatchLogStore:
             storage,
             self._worker,
             log_start_offset,
+            partial(self._batches.keep_log_start, topic_partition),
         )
         self._entries[topic_partition] = _Entry(log, topic_id, storage)
         self._logs[topic_partition] = log

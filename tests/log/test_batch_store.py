@@ -14,7 +14,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
 from kafkatx.log.memory import MemoryBatches, MemoryStorage
-from kafkatx.testing.contracts.partition_log import find_retention
+from kafkatx.testing.contracts.partition_log import NOW_MS, batch, find_retention
 from kafkatx.types import Expected, LogDirRecord, TopicPartition
 
 KNOWN, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -77,3 +77,23 @@ class BelongingTests(SynchronousTestCase):
         store = self.open(batches, expected(frozenset({OTHER})))
         self.successResultOf(self.opening)
         self.assertEqual((batches.deleted, dict(store.logs)), ([T0], {}))
+
+
+class EmptiedTests(SynchronousTestCase):
+    def test_log_start(self) -> None:
+        """A log of which everything was deleted keeps its offsets though the process is killed at once."""
+        for empty in ("retain", "advance_log_start", "restart_at"):
+            kept: dict[TopicPartition, int] = {}
+            batches = LastingBatches()
+            self.patch(batches, "keep_log_start", kept.__setitem__)
+            store = BatchLogStore(batches, lambda name: execute, Clock(), find_retention)
+            self.successResultOf(store.open(lambda topic: LogConfig()))
+            log: Any = self.successResultOf(store.create(T0, KNOWN, LogConfig()))
+            for value in (b"a", b"b"):
+                log.append(batch([value]), 0, NOW_MS, True)
+                log.write()
+            self.assertEqual(kept, {})
+            argument = {"retain": 10 * NOW_MS, "advance_log_start": 2, "restart_at": 7}[empty]
+            getattr(log, empty)(argument)
+            self.assertEqual(kept, {T0: log.log_end_offset}, empty)
+            self.assertEqual(log.log_end_offset, 7 if empty == "restart_at" else 2)

@@ -57,7 +57,7 @@ class Chances:
             (self._fail_dir, 1),
             (self._depose, 1),
             (self._delete_records, 2),
-            (self._retain, 0),
+            (self._retain, 2),
             (self._elect, 2),
             (self._reassign, 2),
             (self._delete_topic, 1),

@@ -158,6 +158,7 @@ class Producer:
         self._sequences: dict[PartitionTruth, int] = {}
         self._ids: dict[PartitionTruth, int] = {}
         self._losses: dict[PartitionTruth, int] = {}
+        self._offsets: dict[PartitionTruth, int] = {}
         self._values = 0
         self.acknowledged = 0
 
@@ -187,6 +188,7 @@ class Producer:
             if error == 0:
                 if acks == ALL and truth.losses == losses and self._exists(truth):
                     self.acknowledged += 1
+                    self._offsets[truth] = base_offset
                     for number, value in enumerate(values):
                         what = f"{self.name} was told that it has appended"
                         committed_check(truth, base_offset + number, value, what)
@@ -196,6 +198,9 @@ class Producer:
             if error == NOT_ENOUGH_REPLICAS:
                 self._check_refused(truth, values, losses)
             if error in (OUT_OF_ORDER, UNKNOWN_PRODUCER) and truth.losses == losses and self._exists(truth):
+                if self._offsets.get(truth, 0) < truth.start:
+                    self._ids.pop(truth, None)  # the brokers know the producer from records that are deleted
+                    return
                 raise Violation(f"{self.name} is told {error} for {values} in {truth.name}")
             if not self._idempotent or self._clients.ending:
                 return
@@ -278,7 +283,7 @@ class Reader:
             return
         (answer,) = response.responses[0].partitions
         if answer.error_code == OUT_OF_RANGE:
-            start = max(truth.deleted_to, max(truth.starts.values(), default=0))
+            start = truth.start
             if position >= start:
                 raise Violation(f"{self.name} is told that {truth.name}@{position} is out of range")
             self.positions[truth] = start
@@ -286,7 +291,7 @@ class Reader:
             for record in iter_any(memoryview(answer.records or b"")):
                 if record.offset < position:
                     continue
-                start = max(truth.deleted_to, max(truth.starts.values(), default=0))
+                start = truth.start
                 if record.offset > position >= start:
                     raise Violation(f"{self.name} skips from {truth.name}@{position} to {record.offset}")
                 assert record.value is not None

@@ -99,10 +99,13 @@ class StoredLog:
     def drop(self, batches: Sequence[BatchInfo]) -> None:
         """See BatchStorage."""
         self._check()
+        at_start = bool(batches) and batches[0].base_offset == min(self.batches)
         for written in batches:
             data = self.batches[written.base_offset]
             self._take(written.base_offset)
             self._changes.append((False, written.base_offset, data))
+        if at_start:
+            self._changes.clear()  # old segments are synced before they are deleted
 
     def sync(self) -> None:
         """See BatchStorage."""

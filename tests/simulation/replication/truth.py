@@ -71,6 +71,11 @@ class PartitionTruth:
     starts: dict[int, int] = field(factory=dict)
     deleted_to: int = 0
 
+    @property
+    def start(self) -> int:
+        """The offset below which records may be deleted by now."""
+        return max(self.deleted_to, *self.starts.values(), 0)
+
     def commit(self, log: StoredLog, end: int, who: str) -> None:
         """Take it that a leader has committed its records below *end*.
 
@@ -79,13 +84,13 @@ class PartitionTruth:
         for offset in range(self.end, end):
             record = log.records.get(offset)
             if record is None:
-                if offset >= max(self.starts.values(), default=0):
+                if offset >= self.start:
                     raise Violation(f"{who} commits {self.name}@{offset}, which it does not have")
                 continue
             self.committed[offset] = record
             if record.value is not None and self.name.topic[0] == "t":
                 first = self.values.setdefault(record.value, offset)
-                if first != offset and record.value[:1] == b"i":
+                if first != offset and record.value[:1] == b"i" and first >= self.start:
                     raise Violation(
                         f"{who} commits {record.value!r} of an idempotent producer at {self.name}@{offset},"
                         f" which is at {first}, too"
@@ -99,7 +104,7 @@ class PartitionTruth:
         """
         log = disk.logs.get(self.name)
         if log is None or log.topic_id != self.topic_id:
-            if end > max(self.deleted_to, max(self.starts.values(), default=0)):
+            if end > self.start:
                 raise Violation(f"{who} has no log of {self.name}, whose records below {end} are committed")
             return
         matched = self.matched.get(broker_id, 0)
@@ -240,7 +245,7 @@ def committed_check(truth: PartitionTruth, offset: int, value: bytes, what: str)
     :raises Violation: it is not.
     """
     record = truth.committed.get(offset)
-    if record is None and offset < max(truth.deleted_to, max(truth.starts.values(), default=0)):
+    if record is None and offset < truth.start:
         return
     if record is None or record.value != value:
         raise Violation(f"{what} {value!r} at {truth.name}@{offset}; committed is {record}")

@@ -95,7 +95,15 @@ class Broker:
         self.topics.before_roles = self._write_early
         self.validator = RecordValidator(config, self.topics, self.replicas, workers, now_ms)
         self.groups = GroupCoordinator(
-            config, metadata, self.topics, self.topic_commands, self.replicas, clock, workers, now_ms
+            config,
+            metadata,
+            self.topics,
+            self.topic_commands,
+            self.replicas,
+            self.commit_timeouts,
+            clock,
+            workers,
+            now_ms,
         )
         self.expiry = OffsetExpiry(config, metadata, self.groups)
         self.config_listeners: list[Callable[[BrokerConfig], None]] = [

@@ -25,7 +25,7 @@ class ReplicatedTestCase(ClusterTestCase):
         return self.broker.topics.of(name)
 
     def replicate(self, partition: Partition, end_offset: int, *followers: int) -> None:
-        """Let followers, by default all others, have a partition up to an offset."""
+        """Note fetches of followers, by default all others, that have everything below an offset."""
         for follower in followers or [one for one in partition.replicas if one != 1]:
             epoch = self.metadata.state.brokers[follower].epoch
             partition.fetched_by(follower, epoch, end_offset, 0, self.clock.seconds())

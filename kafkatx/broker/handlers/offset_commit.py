@@ -41,7 +41,7 @@ Valid = list[tuple[str, OffsetCommitRequestPartition, OffsetCommitResponsePartit
 
 
 class StagedCommit(Staging[OffsetCommitResponse]):
-    """The response to a commit, true once its records are written."""
+    """The response to a commit, true once its records are committed."""
 
     __slots__ = ("_commit", "_commits", "_response")
 

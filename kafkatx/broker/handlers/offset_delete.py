@@ -34,15 +34,17 @@ def answer(
         for the whole request.
     """
     group = _group(broker, request.group_id)
-    offsets = broker.groups.offsets_of(group.group_id)
+    shard = broker.groups.served_shard(group.group_id)
+    offsets, pending = shard.offsets, shard.pending_of(group.group_id)
     deleted: list[tuple[str, int]] = []
     topics = []
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
             code = _check(broker, group, topic.name, asked.partition_index)
-            if not code and offsets.get(group.group_id, topic.name, asked.partition_index):
-                deleted.append((topic.name, asked.partition_index))
+            key = topic.name, asked.partition_index
+            if not code and (key in pending or offsets.get(group.group_id, *key)):
+                deleted.append(key)
             results.append(OffsetDeleteResponsePartition(asked.partition_index, code))
         topics.append(OffsetDeleteResponseTopic(topic.name, results))
     response = OffsetDeleteResponse(0, 0, topics)
@@ -90,7 +92,7 @@ def _delete(broker: Broker, group_id: str, deleted: list[tuple[str, int]]) -> De
     tombstones = [tombstone(group_id, topic, number) for topic, number in deleted]
     committed = broker.groups.writer.append(shard.partition, tombstones)
     for topic, number in deleted:
-        shard.offsets.delete(group_id, topic, number)
+        shard.delete_offset(group_id, topic, number)
     return committed
 
 

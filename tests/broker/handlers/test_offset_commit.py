@@ -267,11 +267,12 @@ class FlushTests(CommitTestCase):
         self.patch(partition.log, "flush", lambda: self.flushing)
 
     def test_waits(self) -> None:
-        """The reply waits for the disk with flush.messages; the commit can be fetched before."""
+        """The reply waits for the disk with flush.messages; the commit cannot be fetched before."""
         waiting = self.answer(KEY, 8, commit(2))
         self.assertNoResult(waiting)
-        self.assertEqual(self.committed(), Committed(2, 7, "m", NOW_MS))
+        self.assertEqual(self.committed(), Committed(1, 7, "m", NOW_MS))
         self.flushing.callback(2)
+        self.assertEqual(self.committed(), Committed(2, 7, "m", NOW_MS))
         response = self.response(KEY, 8, self.successResultOf(waiting))
         self.assertEqual(response.topics[0].partitions[0].error_code, 0)
 

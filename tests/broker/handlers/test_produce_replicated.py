@@ -212,7 +212,7 @@ class OneTests(ProduceCase):
         self.assertEqual(self.successResultOf(waiting), (NONE, 0))
 
     def test_exposes_flushed(self) -> None:
-        """Where only flushed records are exposed, they are committed when the leader has flushed them."""
+        """Records are committed when the leader has flushed them, if only flushed ones are exposed."""
         (partition,) = self.make_replicated("f", configs={"kafkatx.expose": "flushed"})
         self.patch(type(partition.log), "flushed_offset", 0)
         waiting = self.begin(0, 9, produce_request(batch(b"v"), topic="f"))

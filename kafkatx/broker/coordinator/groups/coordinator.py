@@ -28,12 +28,14 @@ from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
 from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
 from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter, outcome
 from kafkatx.broker.coordinator.runtime.runtime import CoordinatorRuntime, Replay
+from kafkatx.broker.replica.commit_waiters import CommitTimeouts
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.config import BrokerConfig
+from kafkatx.config.table import groups as g
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import NEVER_MS, Action, Answer, Group, LogLine, Replace, Store
 from kafkatx.group.offsets import Offsets
@@ -77,6 +79,7 @@ class GroupCoordinator:
         topics: Topics,
         topic_commands: TopicCommands,
         replicas: ReplicaManager,
+        timeouts: CommitTimeouts,
         clock: IReactorTime,
         workers: Workers,
         now_ms: Callable[[], int],
@@ -87,7 +90,7 @@ class GroupCoordinator:
         self.topic = InternalTopic(
             CONSUMER_OFFSETS, config.get("broker.id"), metadata, topics, topic_commands, clock
         )
-        self.writer = RecordWriter(replicas, clock, now_ms)
+        self.writer = RecordWriter(replicas, clock, now_ms, timeouts)
         self.runtime = CoordinatorRuntime(self.topic, self.writer, self, clock, lambda: workers("offsets"))
         topics.role_listeners.append(self.runtime.role_changed)
         self.commits = OffsetCommitter(self.writer, replicas)
@@ -103,6 +106,7 @@ class GroupCoordinator:
         """Use other settings from now on."""
         self._config = config
         self.settings = GroupSettings.of(config)
+        self.writer.timeout_s = config[g.OFFSETS_COMMIT_TIMEOUT_MS] / 1000
 
     def check(self, group_id: str, may_be_empty: bool = False) -> ErrorCode:
         """Check that this broker serves a group now.
@@ -207,11 +211,11 @@ class GroupCoordinator:
         group_id = group.group_id
         try:
             shard = self.served_shard(group_id)
-            records = [*shard.offsets.tombstones(group_id), *group.tombstones()]
+            records = [*shard.offset_tombstones(group_id), *group.tombstones()]
             committed = self.writer.append(shard.partition, records)
         except RequestError as error:
             return error.code
-        shard.offsets.remove(group_id)
+        shard.remove_offsets(group_id)
         self.remove(group_id)
         self._log.info("group {group} was deleted", group=quoted(group_id))
         return await outcome(committed)
@@ -262,7 +266,7 @@ class GroupCoordinator:
                 self._write_log(group, action)
         if shard is not None and shard.groups.get(group.group_id) is group and not shard.dropped:
             self._timers.set(group)
-            self.memory.count(group, bool(shard.offsets.of(group.group_id)))
+            self.memory.count(group, shard.has_offsets(group.group_id))
             self._drop_unused(group, shard)
         for waiting, response in waited:
             waiting.callback(response)
@@ -276,7 +280,7 @@ class GroupCoordinator:
     def _drop_unused(self, group: Group, shard: GroupShard) -> None:
         """Forget a group that a request created, but that was never used: none of its records was stored."""
         never_used = not group.has_members and group.empty_since_ms < 0 and group.deadline_ms == NEVER_MS
-        if never_used and not shard.offsets.of(group.group_id):
+        if never_used and not shard.has_offsets(group.group_id):
             self.remove(group.group_id)
 
     def _write_log(self, group: Group, line: LogLine) -> None:
@@ -328,6 +332,7 @@ class GroupCoordinator:
                 count=len(shard.groups),
                 partition=shard.partition.topic_partition,
             )
+        self.commits.drop(shard.partition)
         shard.drop()
 
     # --- start and stop

@@ -75,8 +75,13 @@ class OffsetExpiry:
         shard = groups.shard_of(group_id)
         if shard is None or shard.groups.get(group_id) is not group:
             return
-        expired = shard.offsets.expired(group, now_ms, self._retention_ms)
-        kept = sum(map(len, shard.offsets.of(group_id).values())) - len(expired)
+        pending = shard.pending_of(group_id)
+        expired = [
+            key
+            for key in shard.offsets.expired(group, now_ms, self._retention_ms)
+            if key not in pending  # it is being committed again
+        ]
+        kept = len(pending) + sum(map(len, shard.offsets.of(group_id).values())) - len(expired)
         records = [tombstone(group_id, topic, number) for topic, number in expired]
         unused = not kept and group.state == EMPTY and group.deadline_ms == NEVER_MS
         if unused:
@@ -84,7 +89,7 @@ class OffsetExpiry:
         if records:
             self._write(shard, records)
         for topic, number in expired:
-            shard.offsets.delete(group_id, topic, number)
+            shard.delete_offset(group_id, topic, number)
         if unused:
             groups.remove(group_id)
         if records:
@@ -118,7 +123,7 @@ class OffsetExpiry:
 
     def _forget_topic(self, shard: GroupShard, topic: str) -> None:
         """Delete the offsets of a deleted topic: one created under its name must not begin at them."""
-        found = list(shard.offsets.of_topic(topic))
+        found = shard.groups_with_offsets_of(topic)
         records = [tombstone(group_id, topic, number) for group_id, numbers in found for number in numbers]
         if not records:
             return
@@ -133,7 +138,7 @@ class OffsetExpiry:
             )
         for group_id, numbers in found:
             for number in numbers:
-                shard.offsets.delete(group_id, topic, number)
+                shard.delete_offset(group_id, topic, number)
 
     def forget_missing_topics(self, shard: GroupShard) -> None:
         """Look for offsets of topics that are gone; delete them if it is certain that a client wanted that.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import inf
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.replica.commit_waiters import CommitTimeouts, outcome_now
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
@@ -24,12 +26,14 @@ from kafkatx.records.keyed import MOST_OVERHEAD, build_keyed
 TO_CLIENTS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""The error that clients are told for an append's, as in Kafka's ``GroupMetadataManager.storeGroup`` and
-``TransactionStateManager.appendTransactionToLog``: they know how to go on after these."""
+"""The error that clients are told for an append's, as in Kafka's
+``CoordinatorOperationExceptionHelper.handleOperationException``: they know how to go on after these."""
 
 LOG_INTERVAL_S = 10.0
 
@@ -38,11 +42,22 @@ KeyedRecord = tuple[bytes, "bytes | None"]
 
 
 class RecordWriter:
-    """Writes a coordinator's own records to partitions that this broker leads."""
+    """Writes a coordinator's own records to partitions that this broker leads.
+
+    :ivar timeout_s: how long writers wait for the other replicas.
+    """
 
     _log = Logger()
 
-    def __init__(self, replicas: ReplicaManager, clock: IReactorTime, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        clock: IReactorTime,
+        now_ms: Callable[[], int],
+        timeouts: CommitTimeouts,
+    ) -> None:
+        self.timeout_s = inf
+        self._timeouts = timeouts
         self._replicas = replicas
         self._clock = clock
         self._now_ms = now_ms
@@ -67,7 +82,7 @@ class RecordWriter:
         """Stage a batch, to be written with the others of this round; return NONE or the error."""
         if partition.error:
             return partition.error
-        if len(partition.isr) < partition.min_insync_replicas:
+        if partition.replicated and len(partition.isr) < partition.min_insync:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         now_ms = self._now_ms()
         batch = build_keyed(records, now_ms)
@@ -90,21 +105,72 @@ class RecordWriter:
             )
 
     def committed(self, partition: Partition) -> Deferred[None] | None:
-        """Wait until all that is written to a partition is committed.
+        """Wait until all that is written to a partition is committed, at most for the commit timeout.
 
         With one replica it is as soon as it is written, unless ``flush.messages`` makes writers wait for the
-        disk.
+        disk. With several, all in-sync replicas must have it.
 
-        :return: None if it is committed; else a Deferred that fails with RequestError NOT_COORDINATOR if
-            the flush fails, or if this broker ceases to lead the partition.
+        :return: None if it is committed; else a Deferred that fails with RequestError: NOT_COORDINATOR if the
+            flush fails, or if this broker ceases to lead the partition; COORDINATOR_NOT_AVAILABLE if too few
+            replicas are in sync, or too slow: then it may be committed later.
         """
-        if not partition.must_flush:
+        if self._is_committed(partition):
             return None
         pending = self._pending.setdefault(partition, {})
         waiting: Deferred[None] = Deferred(partial(self._cancelled, partition))
         pending[waiting] = None
-        partition.log.flush().addBoth(self._flushed, partition, waiting)
+        deadline_s = self._timeouts.deadline_s(self.timeout_s)
+        committing = Deferred.fromCoroutine(self._commit(partition, deadline_s))
+        committing.addErrback(self._failed, partition).addCallback(self._ended, partition, waiting)
         return waiting
+
+    def certain(self, partition: Partition) -> Deferred[ErrorCode] | None:
+        """Wait, however long that takes, until it is certain what becomes of all that is written.
+
+        :return: None if it is committed; else a Deferred that fires with NONE when it is, or with an error if
+            this broker cannot know that any more. It never fails.
+        """
+        if self._is_committed(partition):
+            return None
+        return Deferred.fromCoroutine(self._commit(partition, inf)).addErrback(self._failed, partition)
+
+    def _is_committed(self, partition: Partition) -> bool:
+        if partition.must_flush:
+            return False
+        end_offset, leader_epoch = partition.log.log_end_offset, partition.leader_epoch
+        return not partition.replicated or outcome_now(partition, end_offset, leader_epoch) == ErrorCode.NONE
+
+    async def _commit(self, partition: Partition, deadline_s: float) -> ErrorCode:
+        """Wait for the disk, then for the other replicas; return NONE or the error of the log.
+
+        :raises OSError: the flush has failed.
+        """
+        end_offset, leader_epoch = partition.log.log_end_offset, partition.leader_epoch
+        if partition.must_flush:
+            await partition.log.flush()
+        if not partition.replicated:
+            return ErrorCode.NONE
+        code = outcome_now(partition, end_offset, leader_epoch)
+        may_recover = code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND and deadline_s == inf
+        if code is not None and not may_recover:
+            return code
+        waiting: Deferred[ErrorCode] = Deferred()
+        waiters = partition.commit_waiters
+        self._timeouts.add(waiters, end_offset, leader_epoch, deadline_s, waiting.callback)
+        return await waiting
+
+    def _failed(self, failure: Failure, partition: Partition) -> ErrorCode:
+        if not failure.check(OSError):
+            self._log.failure("flushing {partition} failed", failure, partition=partition.topic_partition)
+        return ErrorCode.KAFKA_STORAGE_ERROR
+
+    def _ended(self, code: ErrorCode, partition: Partition, waiting: Deferred[None]) -> None:
+        if not self._forget(partition, waiting):
+            return
+        if code:
+            waiting.errback(RequestError(TO_CLIENTS.get(code, code)))
+        else:
+            waiting.callback(None)
 
     def _cancelled(self, partition: Partition, waiting: Deferred[None]) -> None:
         self._forget(partition, waiting)
@@ -118,16 +184,6 @@ class RecordWriter:
         if not pending:
             del self._pending[partition]
         return True
-
-    def _flushed(self, result: int | Failure, partition: Partition, waiting: Deferred[None]) -> None:
-        if isinstance(result, Failure) and not result.check(OSError):
-            self._log.failure("flushing {partition} failed", result, partition=partition.topic_partition)
-        if not self._forget(partition, waiting):
-            return
-        if isinstance(result, Failure):
-            waiting.errback(RequestError(TO_CLIENTS[ErrorCode.KAFKA_STORAGE_ERROR]))
-        else:
-            waiting.callback(None)
 
     def drop(self, partition: Partition) -> None:
         """End the waiting for a partition with NOT_COORDINATOR: this broker leads it no more."""

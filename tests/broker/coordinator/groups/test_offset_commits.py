@@ -161,7 +161,8 @@ class FailureTests(RoundTestCase):
 
     def test_too_few_replicas(self) -> None:
         """A commit fails with fewer in-sync replicas than min.insync.replicas."""
-        partition_of(self.broker, "g").min_insync_replicas = 2
+        partition = partition_of(self.broker, "g")
+        partition.replicated, partition.min_insync = True, 2
         self.assertEqual(self.round(commit(1)), [[ErrorCode.COORDINATOR_NOT_AVAILABLE]])
         self.assertIsNone(self.committed())
 

@@ -209,7 +209,7 @@ class TopicTests(ExpiryTestCase):
     def test_cannot_be_written(self) -> None:
         """A topic whose tombstones cannot be written is deleted all the same, with a log line."""
         self.codes(commit(5))
-        partition_of(self.broker, "g").min_insync_replicas = 2
+        self.patch(partition_of(self.broker, "g"), "error", ErrorCode.KAFKA_STORAGE_ERROR)
         with capturedLogs() as logs:
             self.delete("t")
         self.assertIn(LogLevel.warn, [log["log_level"] for log in logs])

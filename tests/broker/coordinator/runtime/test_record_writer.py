@@ -93,7 +93,7 @@ class AppendTests(TopicTestCase):
 
     def test_too_few_replicas(self) -> None:
         """No record is written with fewer in-sync replicas than min.insync.replicas."""
-        self.partition.min_insync_replicas = 2
+        self.partition.replicated, self.partition.min_insync = True, 2
         self.assertRefused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def test_offline(self) -> None:

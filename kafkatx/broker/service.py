@@ -32,6 +32,7 @@ from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.net.shared_port import listen_shared
 from kafkatx.net.workers import ThreadWorkers
+from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.types import BrokerNode
 
 SETTLE_S = 5.0
@@ -43,12 +44,14 @@ class Parts:
     """The factories that settings choose by name; ``kafkatx.interfaces`` describes their arguments.
 
     :ivar served: the APIs, with their handlers.
+    :ivar make_endpoint: makes the endpoints of other brokers; None: TCP.
     """
 
     log_store: Callable[..., ILogStore]
     metadata: Callable[..., IMetadataStore]
     find_retention: Callable[[str], IRetentionPolicy]
     served: tuple[Served, ...] = SERVED
+    make_endpoint: MakeEndpoint | None = None
 
 
 class BrokerService(Service):
@@ -121,8 +124,7 @@ class BrokerService(Service):
         local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
         self.bootstrap = f"{bracketed(local)}:{ports[0]}"
         self.advertised = f"{bracketed(node.host)}:{node.port}"
-        for listening in self._ports:
-            listening.startReading()  # type: ignore[attr-defined]
+        self.accept()
         self._tasks.start()
         self.broker.topics.placements.on_change = self._tasks.record_soon
         self._log.info(
@@ -182,6 +184,17 @@ class BrokerService(Service):
         if not failure.check(SettingError):
             self._log.failure("the broker could not start", failure)
         self.started.errback(failure)
+
+    def isolate(self) -> None:
+        """Close all connections, and leave new ones in the kernel until :meth:`accept`."""
+        for port in self._ports:
+            port.stopReading()  # type: ignore[attr-defined]
+        self._factory.close_all()
+
+    def accept(self) -> None:
+        """Accept connections."""
+        for port in self._ports:
+            port.startReading()  # type: ignore[attr-defined]
 
     def load_rest(self) -> Deferred[None]:
         """Import what a start leaves for later; fires when that is done."""
@@ -256,7 +269,7 @@ async def _stopped(port: IListeningPort) -> None:
 def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
     metadata = parts.metadata(config, workers, store.durable, reactor)
-    broker = Broker(config, metadata, store, reactor, workers)
+    broker = Broker(config, metadata, store, reactor, workers, make_endpoint=parts.make_endpoint)
     broker.offered = {served.api.key: served.api.versions for served in SERVED}
     return broker
 

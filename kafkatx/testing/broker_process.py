@@ -90,6 +90,15 @@ class BrokerProcess:
                 self._settled.set()
         self._settled.set()
 
+    def cut(self) -> None:
+        """Refuse: the connections of another process are its own.
+
+        :raises RuntimeError: always.
+        """
+        raise RuntimeError('only a broker in a thread can be cut off: EmbeddedBroker(run_in="thread")')
+
+    heal = cut
+
     def freeze(self) -> None:
         """Send SIGSTOP. Does nothing if the process is not running."""
         if self._process is not None and self._process.poll() is None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from kafkatx.broker import BrokerService
     from kafkatx.broker.service import Parts
     from kafkatx.config import BrokerConfig
+    from kafkatx.interfaces import IMetadataStore, Workers
     from kafkatx.testing.faults import BrokerFaults
+    from kafkatx.testing.faults.network import CuttableReactor
 
 STOP_S = 30.0
 
@@ -40,6 +42,7 @@ class BrokerThread:
         self._settings = settings
         self._faults = faults
         self._thawed: threading.Event | None = None
+        self._network: CuttableReactor | None = None
         self._observer = ThreadLogObserver(log, lambda: threading.current_thread() is self._thread)
         self._thread: threading.Thread | None = None
         self._reactor: PosixReactorBase | None = None
@@ -95,8 +98,23 @@ class BrokerThread:
         from kafkatx.log.store.file_store import FileLogStore
         from kafkatx.tap import installed_parts
         from kafkatx.testing.faults.handlers import with_faults
+        from kafkatx.testing.faults.network import CuttableReactor
 
-        parts = attrs.evolve(installed_parts(config), served=with_faults(SERVED, self._faults.rules))
+        parts = installed_parts(config)
+        network = self._network = CuttableReactor(self._reactor)
+        find_metadata = parts.metadata
+
+        def metadata(
+            config: BrokerConfig, workers: Workers, durable: bool, reactor: object
+        ) -> IMetadataStore:
+            return find_metadata(config, workers, durable, network)
+
+        parts = attrs.evolve(
+            parts,
+            served=with_faults(SERVED, self._faults.rules),
+            metadata=metadata,
+            make_endpoint=network.make_endpoint,
+        )
         if parts.log_store is FileLogStore:
             parts = attrs.evolve(parts, log_store=partial(FileLogStore, files=self._faults.files))
         return parts
@@ -119,6 +137,40 @@ class BrokerThread:
         thawed, self._thawed = self._thawed, None
         if thawed is not None:
             thawed.set()
+
+    def cut(self) -> None:
+        """Close all connections of the broker, and allow no others until :meth:`heal`."""
+
+        def cut(service: BrokerService, network: CuttableReactor) -> None:
+            service.isolate()
+            network.cut()
+
+        self._in_thread(cut)
+
+    def heal(self) -> None:
+        """Allow connections again."""
+
+        def heal(service: BrokerService, network: CuttableReactor) -> None:
+            service.accept()
+            network.heal()
+
+        self._in_thread(heal)
+
+    def _in_thread(self, work: Callable[[BrokerService, CuttableReactor], None]) -> None:
+        """Do something in the broker's thread, and wait until it is done."""
+        reactor, service, network = self._reactor, self._service, self._network
+        if reactor is None or service is None or network is None:
+            return
+        done = threading.Event()
+
+        def run() -> None:
+            try:
+                work(service, network)
+            finally:
+                done.set()
+
+        reactor.callFromThread(run)
+        done.wait(STOP_S)
 
     def stop(self) -> None:
         """Stop the broker and wait for its thread to end. Does nothing if it is not running."""

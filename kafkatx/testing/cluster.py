@@ -19,12 +19,14 @@ from kafkatx.testing.messages import (
     Message,
     Text,
     create_topic,
+    move_leader,
     produce,
     read_messages,
     wait_for_brokers,
     wait_for_leaders,
 )
 from kafkatx.testing.tree_thread import TreeThread
+from kafkatx.types import TopicPartition
 
 TREE_FILE, TREE_SOCKET = "cluster.db", "cluster.sock"
 SESSION_MS = 6000
@@ -106,6 +108,24 @@ class EmbeddedCluster:
         broker.settings["listeners"] = f"PLAINTEXT://{broker.bootstrap}"
         return broker
 
+    def expire_session(self, broker_id: int) -> None:
+        """End the session of a broker, which registers again, and leads only what it is given from then on.
+
+        :raises RuntimeError: the cluster is on ZooKeeper.
+        """
+        if self._tree is None:
+            raise RuntimeError("ZooKeeper ends the sessions of this cluster")
+        self._tree.expire(broker_id)
+
+    def move_leader(self, topic: str, partition: int, to: int) -> None:
+        """Give the leadership of a partition to another of its in-sync replicas, and wait until it has it.
+
+        The replica becomes the preferred one.
+
+        :raises KafkaTXError: it is no in-sync replica; or it does not lead in time.
+        """
+        move_leader(self.bootstrap, TopicPartition(topic, partition), to, TIMEOUT_S)
+
     def stop(self) -> None:
         """Stop the brokers as SIGTERM does, the last one first. The data stay, for the next :meth:`start`."""
         with ExitStack() as each:  # one that fails does not keep the others from stopping
@@ -121,15 +141,22 @@ class EmbeddedCluster:
             self._temporary.close()
 
     def topic(
-        self, name: str, *, partitions: int = 1, configs: Mapping[str, SettingValue] = MappingProxyType({})
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replication: int = 1,
+        configs: Mapping[str, SettingValue] = MappingProxyType({}),
     ) -> str:
         """Create a topic of a unique name, and wait until all brokers that run know it.
 
         See :meth:`EmbeddedBroker.topic`.
+
+        :param replication: number of copies of each partition.
         """
         unique = f"{name}-{uuid.uuid4().hex[:8]}"
         texts = {config: setting_text(value) for config, value in configs.items()}
-        create_topic(self.bootstrap, unique, partitions, texts)
+        create_topic(self.bootstrap, unique, partitions, texts, replication)
         for broker in self.brokers.values():
             if broker.running:
                 wait_for_leaders(broker.bootstrap, unique, START_S)

@@ -120,6 +120,20 @@ class EmbeddedBroker:
         """
         self._run.kill()
 
+    def cut(self) -> None:
+        """Cut the broker off, from clients and from other brokers, until :meth:`heal`.
+
+        Its connections are closed, and new ones get no answers. A broker of a cluster on ZooKeeper keeps its
+        session there.
+
+        :raises RuntimeError: it runs in a process.
+        """
+        self._run.cut()
+
+    def heal(self) -> None:
+        """End a cut."""
+        self._run.heal()
+
     def freeze(self) -> None:
         """Freeze the broker as SIGSTOP does: connections stay open, and get no answers."""
         self._run.freeze()

@@ -10,8 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kafkatx.blocking import EARLIEST, LATEST, Admin, Cluster, Reader, UnknownTopic, Writer
+from kafkatx.blocking.admin.replicas import Replicas
+from kafkatx.clientcore.admin.replicas import PREFERRED
 from kafkatx.clientcore.metadata import ClusterMetadata
 from kafkatx.testing.errors import BrokerDidNotStart, MessagesMissing
+from kafkatx.types import TopicPartition
 
 POLL_S = 0.02
 
@@ -33,13 +36,15 @@ class Message(NamedTuple):
     timestamp_ms: int
 
 
-def create_topic(bootstrap: str, name: str, partitions: int, configs: Mapping[str, str]) -> None:
+def create_topic(
+    bootstrap: str, name: str, partitions: int, configs: Mapping[str, str], replication: int = 1
+) -> None:
     """Create a topic and wait until clients can use it.
 
     :raises RequestError: the broker refuses the name, the number or a config.
     """
     with Cluster(bootstrap) as cluster:
-        Admin(cluster).create_topic(name, partitions, configs=configs)
+        Admin(cluster).create_topic(name, partitions, replication, configs)
 
 
 def wait_for_brokers(bootstrap: str, broker_ids: Collection[int], timeout_s: float) -> None:
@@ -72,6 +77,26 @@ def wait_for_leaders(bootstrap: str, topic: str, timeout_s: float) -> None:
     found = _wait_for_metadata(bootstrap, [topic], are_led, timeout_s)
     if not are_led(found):
         raise MessagesMissing(f"the broker at {bootstrap} knows {found.topics[topic]} after {timeout_s:g} s")
+
+
+def move_leader(bootstrap: str, name: TopicPartition, to: int, timeout_s: float) -> None:
+    """Make a replica the preferred one of a partition, and wait until it leads.
+
+    :raises KafkaTXError: it is no in-sync replica; or it does not lead after *timeout_s* seconds.
+    """
+    with Cluster(bootstrap) as cluster:
+        found = cluster.metadata([name.topic]).topics[name.topic].partitions[name.partition]
+        if to not in found.isr:
+            raise MessagesMissing(f"{name}: broker {to} is not among the in-sync replicas {list(found.isr)}")
+        replicas = Replicas(cluster)
+        replicas.reassign({name: (to, *(each for each in found.replicas if each != to))})
+        replicas.elect(PREFERRED, [name])
+
+    def leads(found: ClusterMetadata) -> bool:
+        return found.topics[name.topic].partitions[name.partition].leader == to
+
+    if not leads(_wait_for_metadata(bootstrap, [name.topic], leads, timeout_s)):
+        raise MessagesMissing(f"{name}: broker {to} does not lead it after {timeout_s:g} s")
 
 
 def _wait_for_metadata(

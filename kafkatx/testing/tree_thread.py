@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from twisted.python.failure import Failure
 
+from kafkatx.metadata.layout import paths
 from kafkatx.net.reactors import close_reactor, new_reactor
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.testing.errors import BrokerDidNotStart
@@ -64,6 +65,24 @@ class TreeThread:
         if failure is not None:
             self.stop()
             raise BrokerDidNotStart(failure.getErrorMessage())
+
+    def expire(self, broker_id: int) -> None:
+        """End the session of a broker, as its time-out does. Does nothing if the broker is not registered."""
+        reactor, listener = self._reactor, self._listener
+        if reactor is None or listener is None:
+            return
+        done = threading.Event()
+
+        def expire() -> None:
+            try:
+                owner = listener.server.owner(paths.broker(broker_id))
+                if owner:
+                    listener.server.expire(owner)
+            finally:
+                done.set()
+
+        reactor.callFromThread(expire)
+        done.wait(STOP_S)
 
     def stop(self) -> None:
         """Stop the server and wait for its thread to end. Does nothing if it is not running."""

@@ -7,6 +7,7 @@ import os
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Cluster
+from kafkatx.errors import KafkaTXError
 from kafkatx.testing import EmbeddedCluster
 from tests.until import until
 
@@ -77,3 +78,41 @@ class EmbeddedClusterTests(SynchronousTestCase):
             cluster.produce(topic, b"1", partition=1)
         with EmbeddedCluster(2, data_dir=folder) as again:
             self.assertEqual([message.value for message in again.messages(topic, 2)], [b"0", b"1"])
+
+
+class ClusterFaultsTests(SynchronousTestCase):
+    def test_cut(self) -> None:
+        """A broker that is cut off loses its session and answers nothing; healed, it registers again."""
+        with EmbeddedCluster(2) as cluster:
+            cluster.brokers[2].cut()
+            until(lambda: registered(cluster) == {1}, "broker 2 is gone")
+            with Cluster(cluster.brokers[2].bootstrap, timeout_s=0.2, retries=0) as client:
+                self.assertRaises(KafkaTXError, client.metadata, [])
+            cluster.brokers[2].heal()
+            until(lambda: registered(cluster) == {1, 2}, "broker 2 is back")
+            with Cluster(cluster.brokers[2].bootstrap) as client:
+                self.assertEqual(set(client.metadata([]).brokers), {1, 2})
+
+    def test_expired(self) -> None:
+        """A broker whose session has ended registers again, and leads its partitions in a later epoch."""
+        with EmbeddedCluster(2) as cluster:
+            topic = cluster.topic("t", partitions=2)
+            cluster.produce(topic, b"a", partition=0)
+            cluster.produce(topic, b"b", partition=1)
+            epochs = sum(leader_epochs(cluster, topic))
+            cluster.expire_session(2)
+            until(lambda: sum(leader_epochs(cluster, topic)) > epochs, "a later leader epoch")
+            self.assertEqual({message.value for message in cluster.messages(topic, 2)}, {b"a", b"b"})
+
+
+def registered(cluster: EmbeddedCluster) -> set[int]:
+    """Return the brokers that broker 1 knows."""
+    with Cluster(cluster.brokers[1].bootstrap) as client:
+        return set(client.metadata([]).brokers)
+
+
+def leader_epochs(cluster: EmbeddedCluster, topic: str) -> list[int]:
+    """Return the leader epochs that broker 1 knows; none while a partition has no leader."""
+    with Cluster(cluster.brokers[1].bootstrap) as client:
+        partitions = client.metadata([topic]).topics[topic].partitions.values()
+    return [one.leader_epoch for one in partitions] if all(one.leader >= 0 for one in partitions) else []

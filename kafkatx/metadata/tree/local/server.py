@@ -236,6 +236,11 @@ class TreeServer:
             if peer is not None:
                 self._tell(peer, Expired(), finish=True)
 
+    def owner(self, path: str) -> int:
+        """Return the session that an ephemeral node belongs to; 0 if there is no such node."""
+        node = self._nodes.get(path)
+        return 0 if node is None else node.owner
+
     def _client_died(self, session: Session) -> None:
         if session.peer is None and self.has(session):
             self._log.info("Session {id}: the process of its client has ended.", id=session.session_id)

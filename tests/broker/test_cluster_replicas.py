@@ -81,7 +81,7 @@ class FakeReplicasTests(ClusterTestCase):
         self.assertEqual((shown.leader, shown.leader_epoch, shown.isr), (2, 1, (2, 3)))
 
     def test_own_broker(self) -> None:
-        """What this broker says of itself is shown."""
+        """The state shows that this broker stops, and its offline replicas."""
         self.successResultOf(self.metadata.begin_stopping())
         self.successResultOf(self.metadata.report_offline([ONE]))
         self.assertTrue(self.metadata.state.brokers[BROKER_ID].stopping)

@@ -1,7 +1,8 @@
-"""The registration of this broker: its ephemeral node, its incarnation, and the node of its lease.
+"""The registration of this broker: its ephemeral node, its incarnation, and the nodes that live with it.
 
-It touches the tree and the clock. One transaction writes the three nodes; its id (the czxid of the broker's
-node) is the broker's epoch. The node lives as long as the session: a new session registers again.
+It touches the tree and the clock. One transaction writes the broker's node, its incarnation, the node of its
+lease and, if it has any, its offline replicas; its id (the czxid of the broker's node) is the broker's epoch.
+The node lives as long as the session: a new session registers again.
 
 A broker that stopped without a word is still registered until its session times out. It is told by the
 ``directory.id`` of its log dirs, which this process has locked: that node is deleted, and ``/controller``
@@ -21,6 +22,7 @@ from twisted.logger import Logger
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import (
+    BadVersion,
     Check,
     Create,
     Delete,
@@ -37,8 +39,8 @@ from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.layout import brokers, paths
 from kafkatx.metadata.layout.brokers import Endpoint
 from kafkatx.metadata.layout.fields import UnreadableNode
-from kafkatx.metadata.layout.incarnations import Incarnation
-from kafkatx.types import BrokerNode
+from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, encode_offline
+from kafkatx.types import BrokerNode, ClusterDelta, TopicPartition
 
 POLL_S = 0.5
 """Seconds between looks at the node of another broker with this id."""
@@ -61,10 +63,12 @@ class Registered:
     """This broker's registration in one session.
 
     :ivar epoch: czxid of its node.
+    :ivar incarnation: version of its incarnation, before the broker begins to stop.
     """
 
     session_id: int
     epoch: int
+    incarnation: int
 
 
 class Registration:
@@ -73,6 +77,8 @@ class Registration:
     :param now_ms: the time of day, for the timestamp in the node.
     :param version: version of the broker's node (``kafkatx.zookeeper.broker.version``).
     :param changed: called when the broker has been registered.
+    :ivar stopping: the broker is about to stop; a registration says so.
+    :ivar offline: its replicas whose log dirs have failed; a registration tells them.
     """
 
     _log = Logger()
@@ -92,6 +98,9 @@ class Registration:
         self._now_ms = now_ms
         self._version = version
         self._changed = changed
+        self.stopping = False
+        self.offline: frozenset[TopicPartition] = frozenset()
+        self._clean = True
         self._node: BrokerNode | None = None
         self._directories: tuple[str, ...] = ()
         self._registered: Registered | None = None
@@ -101,22 +110,36 @@ class Registration:
         self._registered_s: float | None = None
         self._running = False
         self._waiting: Deferred[None] | None = None
+        view.observe(self._observe)
 
     @property
     def epoch(self) -> int | None:
         """The epoch of this broker in the tree's session; None if it is not registered in that."""
+        current = self.current
+        return None if current is None else current.epoch
+
+    @property
+    def current(self) -> Registered | None:
+        """The registration in the tree's session; None if there is none."""
         registered = self._registered
         if registered is None or registered.session_id != self._tree.session_id:
             return None
-        return registered.epoch
+        return registered
 
-    def register(self, node: BrokerNode, directories: tuple[str, ...]) -> Deferred[None]:
+    def incarnation(self, node: BrokerNode, stopping: bool) -> Incarnation:
+        """Return the content of this broker's incarnation."""
+        return Incarnation(node.host, self._clean, stopping)
+
+    def register(self, node: BrokerNode, directories: tuple[str, ...], clean: bool = True) -> Deferred[None]:
         """Register the broker, and do so again whenever that is necessary.
 
+        :param clean: False if its logs may lack acknowledged records. Registrations say so until every state
+            that trusts its logs was written since the broker is registered.
         :return: fires when it is registered; fails with SettingError if another broker keeps its id.
         """
         self._node = node
         self._directories = directories
+        self._clean = clean
         self._deadline_s = self._clock.seconds() + self._tree.session_timeout_s + MARGIN_S
         first = self._first = Deferred()
         self.ensure()
@@ -139,11 +162,15 @@ class Registration:
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.cancel()
-        if node is not None and self.epoch is not None and self._tree.state is SessionState.CONNECTED:
-            stopping = Incarnation(node.host, stopping=True).encode()
+        registered = self.current
+        if node is not None and registered is not None and self._tree.state is SessionState.CONNECTED:
+            content = self.incarnation(node, stopping=True).encode()
+            version = registered.incarnation
             try:
-                told = self._tree.multi([SetData(paths.incarnation(node.id), stopping)])
+                told = self._tree.multi([SetData(paths.incarnation(node.id), content, version)])
                 await told.addTimeout(STOP_S, self._clock)
+            except BadVersion:
+                pass  # it was told before, or another life has registered
             except (TreeError, TimeoutError) as error:
                 self._log.info("the cluster was not told that this broker stops: {error}", error=error)
 
@@ -200,6 +227,15 @@ class Registration:
         if first is not None:
             first.errback(error)
 
+    def _observe(self, delta: ClusterDelta | None) -> None:
+        """Take it that the logs can be trusted when no state does so from before this registration."""
+        node, current, state = self._node, self.current, self._view.state
+        if self._clean or node is None or current is None or delta is None:
+            return
+        shown = state.brokers.get(node.id)
+        if shown is not None and shown.epoch == current.epoch and state.has_settled(node.id):
+            self._clean = True
+
     async def _pause(self) -> None:
         self._waiting = deferLater(self._clock, POLL_S)
         try:
@@ -217,23 +253,36 @@ class Registration:
         session_id = tree.session_id or 0
         operations: list[Operation] = []
         # the version of the incarnation tells whether another broker has registered meanwhile
-        incarnation = await read(tree, paths.incarnation(node.id))
-        content = Incarnation(node.host).encode()
+        own = paths.incarnation(node.id)
+        incarnation = await read(tree, own)
+        content = self.incarnation(node, stopping=False).encode()
         if incarnation is None:
-            operations.append(Create(paths.incarnation(node.id), content))
+            operations.append(Create(own, content))
+            version = 0
         else:
-            operations.append(SetData(paths.incarnation(node.id), content, incarnation[1].version))
+            operations.append(SetData(own, content, incarnation[1].version))
+            version = incarnation[1].version + 1
+        if self.stopping:  # as a broker that begins to stop later does
+            operations.append(SetData(own, self.incarnation(node, stopping=True).encode(), version))
         found = await read(tree, path)
         lease = await tree.exists(paths.lease(node.id))
+        offline = await tree.exists(paths.offline(node.id))
         if found is not None:
-            if found[1].ephemeral_owner == session_id and lease is not None:
-                return Registered(session_id, found[1].czxid)  # the reply to this multi was lost
+            if found[1].ephemeral_owner == session_id and lease is not None and incarnation is not None:
+                # the reply to this multi was lost
+                known = incarnation[1].version - decode_incarnation(own, incarnation[0]).stopping
+                return Registered(session_id, found[1].czxid, known)
             if found[1].ephemeral_owner != session_id:
                 self._check_past_life(node.id, found[0])
                 operations += await self._end_past_controller(found[1].ephemeral_owner)
             operations.append(Delete(path))
         if lease is not None:
             operations.append(Delete(paths.lease(node.id)))
+        if offline is not None:
+            operations.append(Delete(paths.offline(node.id)))
+        if self.offline:
+            failed = encode_offline(self.offline)
+            operations.append(Create(paths.offline(node.id), failed, ephemeral=True))
         operations += [
             Create(path, ephemeral=True),
             Create(paths.lease(node.id), ephemeral=True),
@@ -241,7 +290,7 @@ class Registration:
         ]
         stat = (await tree.multi(operations))[-1]
         assert isinstance(stat, NodeStat)
-        return Registered(session_id, stat.czxid)
+        return Registered(session_id, stat.czxid, version)
 
     def _check_past_life(self, broker_id: int, data: bytes) -> None:
         try:

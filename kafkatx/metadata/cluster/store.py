@@ -21,7 +21,9 @@ from kafkatx.interfaces import ConfigChange, IMetadataStore, ITree
 from kafkatx.interfaces.nodes import SessionState, TreeError
 from kafkatx.metadata.cluster import cluster_nodes
 from kafkatx.metadata.cluster.commands import producer_ids
+from kafkatx.metadata.cluster.commands.announcements import Announcements
 from kafkatx.metadata.cluster.commands.configs import ConfigCommands
+from kafkatx.metadata.cluster.commands.isr import IsrCommands
 from kafkatx.metadata.cluster.commands.log_dirs import LogDirCommands
 from kafkatx.metadata.cluster.commands.topics import TopicCommands
 from kafkatx.metadata.cluster.commands.transactions import Transactions
@@ -115,6 +117,8 @@ class ClusterMetadataStore:
         self._log_dirs = LogDirCommands(
             tree, clock, self._transactions, lambda topic_id: topic_id in self.state.topic_names
         )
+        self._isr = IsrCommands(tree, self._view, self._follower.read_brokers, self._follower.begin)
+        self._announcements = Announcements(tree, self._transactions, self._registration)
         self._connection = Connection(tree, clock, options.where, self._connected, self._disconnected)
         self.lease_remaining_s = self._fence.remaining_s
 
@@ -136,7 +140,7 @@ class ClusterMetadataStore:
 
     async def _start(self, node: BrokerNode) -> None:
         self._node = node
-        for part in (self._follower, self._transactions, self._fence, self._election):
+        for part in (self._follower, self._transactions, self._fence, self._election, self._isr):
             part.broker_id = node.id
         try:
             await self._connection.open()
@@ -168,13 +172,11 @@ class ClusterMetadataStore:
 
     def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
         """Create this broker's node, and again after each lost session."""
-        return Deferred.fromCoroutine(self._register(tuple(directory_ids)))
+        return Deferred.fromCoroutine(self._register(tuple(directory_ids), clean))
 
-    async def _register(self, directory_ids: tuple[str, ...]) -> None:
-        node = self._node
-        if node is None:
-            raise RuntimeError("the metadata store is not started, or stopped")
-        await self._registration.register(node, directory_ids)
+    async def _register(self, directory_ids: tuple[str, ...], clean: bool) -> None:
+        node = self._started_node()
+        await self._registration.register(node, directory_ids, clean)
         await self._view.until(lambda: not self.state.fenced and self.state.controller_id >= 0, SEEN_S)
         if self.state.controller_id < 0:
             self._log.warn(
@@ -182,6 +184,11 @@ class ClusterMetadataStore:
                 " for at least one broker",
                 name=CONTROLLER_ELIGIBLE,
             )
+
+    def _started_node(self) -> BrokerNode:
+        if self._node is None:
+            raise RuntimeError("the metadata store is not started, or stopped")
+        return self._node
 
     def stop(self) -> Deferred[None]:
         """Close the session, which deletes this broker's nodes. A second call does nothing."""
@@ -267,7 +274,7 @@ class ClusterMetadataStore:
 
     def alter_isr(self, changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
         """Change the in-sync replicas of partitions that this broker leads."""
-        return succeed([ErrorCode.INVALID_UPDATE_VERSION for _ in changes])
+        return Deferred.fromCoroutine(self._isr.alter(tuple(changes)))
 
     def elect_leaders(
         self, kind: ElectionKind, partitions: Collection[TopicPartition] | None
@@ -283,11 +290,13 @@ class ClusterMetadataStore:
 
     def begin_stopping(self) -> Deferred[None]:
         """Tell the cluster that this broker is about to stop."""
-        return succeed(None)
+        return Deferred.fromCoroutine(self._announcements.begin_stopping(self._started_node()))
 
     def report_offline(self, replicas: Collection[TopicPartition]) -> Deferred[None]:
         """Tell the cluster that these replicas of this broker are offline."""
-        return succeed(None)
+        return Deferred.fromCoroutine(
+            self._announcements.report_offline(self._started_node(), tuple(replicas))
+        )
 
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""

@@ -62,6 +62,11 @@ class View:
         # the state changes before requests fail, and those who made them look here
         return self._read and self._tree.state is SessionState.CONNECTED
 
+    @property
+    def stopped(self) -> bool:
+        """True if the store has stopped: no waiting succeeds any more, but for what is so already."""
+        return self._stopped
+
     def subscribe(self, listener: Listener) -> None:
         """Call ``listener(delta)`` after each change of the state, in the order of subscription."""
         self._listeners.append(listener)

@@ -52,12 +52,14 @@ class ClusterStoreCase(_Case):
         """End the session of a store at the server; its connection works."""
         raise NotImplementedError
 
-    async def started(self, broker_id: int, directories: Sequence[str] = ()) -> IMetadataStore:
+    async def started(
+        self, broker_id: int, directories: Sequence[str] = (), clean: bool = True
+    ) -> IMetadataStore:
         """Return a store that a broker has started and registered; it is stopped at the test's end."""
         store = self.make_store()
         await self.result(store.start(node(broker_id)))
         self.addCleanup(lambda: Deferred.fromCoroutine(self.result(store.stop())))
-        await self.result(store.register(directories or [f"directory-{broker_id}"]))
+        await self.result(store.register(directories or [f"directory-{broker_id}"], clean))
         return store
 
     async def until(self, store: IMetadataStore, condition: Callable[[ClusterState], bool]) -> ClusterState:

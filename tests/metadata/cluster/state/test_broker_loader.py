@@ -59,7 +59,7 @@ class BrokerLoaderTests(RunningCase):
         return self.done(BrokerLoader(tree or self.tool, self.unreadable.append).load())
 
     def register(self) -> None:
-        """Let the broker have a later life, as a transaction of its own would."""
+        """Give the broker a later life, as a transaction of its own would."""
         path = paths.broker(1)
         data, incarnation = self.read(path), self.read(paths.incarnation(1))
         self.write(

@@ -31,6 +31,11 @@ class HighWatermarks:
         """Add or replace high watermarks."""
         self._offsets.update(offsets)
 
+    def lower(self, log: HasEnd) -> None:
+        """Lower that of a log which was cut to the log's end: it may get other records from there on."""
+        if log.topic_partition in self._offsets:
+            self._offsets[log.topic_partition] = self.of(log)
+
     def forget(self, topic_partition: TopicPartition) -> None:
         """Forget that of a log that is deleted or replaced."""
         self._offsets.pop(topic_partition, None)

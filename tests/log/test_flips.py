@@ -86,7 +86,7 @@ class FlipTests(SynchronousTestCase):
         """Open the log as a store does."""
         loaded = load(self.files, self.directory, CONFIG, NOW_MS, clean, 0, recovery_point)
         log = FileLog(TP, CONFIG, find_retention, self.directory, loaded, self.files, execute, Clock())
-        log.attach(execute, Descriptors(100))
+        log.attach(execute, Descriptors(100), lambda log: None)
         return log
 
     def flipped(self, name: str, places: range | list[int], part: int = 0, parts: int = 1) -> Iterator[str]:

@@ -95,7 +95,8 @@ class LogCleaner:
         """Return the log that is due and has the largest ratio."""
         due = []
         for log in logs:
-            found = cleanable(log.segments, log.first_dirty_offset, log.flushed_offset, log.config, now_ms)
+            most = min(log.flushed_offset, log.deletable_end)
+            found = cleanable(log.segments, log.first_dirty_offset, most, log.config, now_ms)
             if found.due(log.config):
                 due.append((log, found))
         return max(due, key=lambda one: one[1].ratio, default=None)

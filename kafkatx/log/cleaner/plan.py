@@ -4,7 +4,8 @@ As in Apache Kafka's ``LogCleanerManager``::
 
     first dirty offset   the end of the last pass; the first segment's base offset if that is later
     end                  the first of: the active segment; a dirty segment with a record younger than
-                         min.compaction.lag.ms; the flushed offset (recovery expects no gaps after it)
+                         min.compaction.lag.ms; the flushed offset (recovery expects no gaps after it); the
+                         high watermark (what is above it may be truncated)
     ratio                dirty bytes / (clean + dirty bytes), up to the end
 
 A log is cleaned if its ratio is above min.cleanable.dirty.ratio, or a dirty record is older than
@@ -44,13 +45,14 @@ class Cleanable:
 def cleanable(
     segments: Sequence[LogSegment],
     first_dirty_offset: int,
-    flushed_offset: int,
+    most_offset: int,
     config: LogConfig,
     now_ms: int,
 ) -> Cleanable:
     """Return the range of a log that can be cleaned.
 
     :param segments: all segments, oldest first, the last one active.
+    :param most_offset: the least of the flushed offset and the high watermark.
     """
     first_dirty_offset = max(first_dirty_offset, segments[0].base_offset)
     clean_bytes = dirty_bytes = 0
@@ -58,7 +60,7 @@ def cleanable(
     oldest: LogSegment | None = None
     for segment, following in pairwise(segments):
         dirty = following.base_offset > first_dirty_offset
-        if following.base_offset > flushed_offset or (dirty and _young(segment, config, now_ms)):
+        if following.base_offset > most_offset or (dirty and _young(segment, config, now_ms)):
             break
         if dirty:
             dirty_bytes += segment.size

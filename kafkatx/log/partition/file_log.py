@@ -42,6 +42,7 @@ from kafkatx.log.partition.readable_log import ReadableLog
 from kafkatx.log.partition.reader import LogReader, out_of_range
 from kafkatx.log.partition.snapshot_writer import Snapshot, SnapshotWriter
 from kafkatx.log.partition.syncer import Syncer
+from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.recovery.producer_snapshots import load_producers
 from kafkatx.log.segment.descriptors import Descriptors
@@ -74,6 +75,7 @@ class FileLog(ReadableLog):
         self.log_end_offset = loaded.log_end_offset
         self.deletable_end = NO_LIMIT
         self.on_flushed: Callable[[], None] | None = None
+        self._on_cut: Callable[[FileLog], object] = lambda log: None
         self._clock = clock
         self._find_retention = find_retention
         self._retention = find_retention(config.retention_policy)
@@ -168,7 +170,8 @@ class FileLog(ReadableLog):
         try:
             if first < self.log_end_offset:
                 self._delete_later(self._local.restart_at(first, now_ms))
-            self._local.allow_gaps(changes.gap_end)
+            if self._local.allow_gaps(changes.gap_end):
+                self._on_cut(self)
             return self._local.write(staged)
         except OSError:
             self._epochs.restore(entries)
@@ -234,6 +237,9 @@ class FileLog(ReadableLog):
                 self._appender.discard()
 
     def _truncate_to(self, offset: int) -> None:
+        if offset <= self.segments[0].base_offset:
+            self._restart_at(offset)
+            return
         now_ms = self._now_ms()
         self._compaction.cancel()
         self.log_start_offset = min(self.log_start_offset, offset)
@@ -243,19 +249,23 @@ class FileLog(ReadableLog):
         self._epochs.cut_end(offset)
         producers = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
         self._appender.restart_at(offset, producers)
+        self._on_cut(self)
 
     def restart_at(self, offset: int) -> None:
         """See IPartitionLog."""
         self._appender.discard()
         with self._location.reporting("cutting"):
-            now_ms = self._now_ms()
-            self._compaction.cancel()
-            self._delete_later(self._local.restart_at(offset, now_ms))
-            self.log_start_offset = self.log_end_offset = offset
-            self._syncer.restart_at(offset)
-            self._epochs.cut_end(0)
-            producers = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
-            self._appender.restart_at(offset, producers)
+            self._restart_at(offset)
+
+    def _restart_at(self, offset: int) -> None:
+        self._compaction.cancel()
+        self._epochs.cut_end(0)
+        self._syncer.truncate_to(0)
+        self._delete_later(self._local.restart_at(offset, self._now_ms()))
+        self.log_start_offset = self.log_end_offset = offset
+        self._appender.restart_at(offset, ProducerStateManager())
+        self._on_cut(self)
+        self.flush().addErrback(self._location.failed, "flushing")
 
     def advance_log_start(self, offset: int) -> None:
         """See IPartitionLog.
@@ -332,8 +342,15 @@ class FileLog(ReadableLog):
 
     # --- moving
 
-    def attach(self, reader: Worker, descriptors: Descriptors) -> None:
-        """Read what is not in memory in the worker *reader*, and have *descriptors* bound the open files."""
+    def attach(self, reader: Worker, descriptors: Descriptors, on_cut: Callable[[FileLog], object]) -> None:
+        """Take what the store has for a log in one of its dirs.
+
+        :param reader: the worker that reads what is not in memory.
+        :param descriptors: bounds the number of open files.
+        :param on_cut: called when checkpoints have too large offsets of this log: it was truncated, or has
+            more gaps.
+        """
+        self._on_cut = on_cut
         self._reader.worker = reader
         self._local.limit_open_files(descriptors)
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.partition.location import LogLocation
+from kafkatx.log.segment import restart
 from kafkatx.log.segment.batches import Parts, StagedBatches
 from kafkatx.log.segment.descriptors import Descriptors
 from kafkatx.log.segment.scan import ALWAYS_SPARSE
@@ -193,6 +194,8 @@ class LocalLog:
 
         A batch that holds it goes as a whole.
 
+        :param offset: above the first segment's base offset; else :meth:`restart_at`.
+
         :raises OSError: a file could not be cut or removed.
         """
         self.cuts += 1
@@ -210,30 +213,42 @@ class LocalLog:
     def _begin_at(self, offset: int, now_ms: int) -> None:
         """Start an active segment, in a new file: a reply may be reading what was cut off the old one."""
         last = self.segments[-1]
-        if last.base_offset >= offset or not last.size:
-            last.remove()
-            self.segments.pop()
-        else:
+        if last.size:
             last.finish()
+        elif last.base_offset == offset:
+            last.remove()
         self._add(offset, now_ms)
+        if not last.size:
+            self.segments.remove(last)
+            if last.base_offset != offset:
+                last.remove()
 
     def restart_at(self, offset: int, now_ms: int) -> list[str]:
         """Begin anew at *offset*, without records; return paths of old files, to be unlinked later.
 
-        :raises OSError: a file could not be renamed or made.
+        :raises OSError: a file could not be renamed or made; opening the log again completes it.
         """
+        files, directory = self._location.files, self._location.directory
+        restart.begin(files, directory, offset)
         self.cuts += 1
         self.first_dirty_offset = min(self.first_dirty_offset, offset)
         paths = self.drop(len(self.segments))
+        restart.remove_snapshots(files, directory)
         self._add(offset, now_ms)
+        restart.end(files, directory, offset)
         return paths
 
-    def allow_gaps(self, offset: int) -> None:
-        """Let offsets be missing below *offset*: compaction removed them from the log that was copied."""
-        if not self._config.compacted and offset > self.first_dirty_offset:
-            self.first_dirty_offset = offset
-            for segment in self.segments:
-                self._adopt(segment)
+    def allow_gaps(self, offset: int) -> bool:
+        """Let offsets be missing below *offset*: compaction removed them from the log that was copied.
+
+        :return: True if that changes ``first_dirty_offset``; a compacted log may have gaps anywhere.
+        """
+        if self._config.compacted or offset <= self.first_dirty_offset:
+            return False
+        self.first_dirty_offset = offset
+        for segment in self.segments:
+            self._adopt(segment)
+        return True
 
     def deletable(self, count: int, log_end_offset: int, end_offset: int) -> int:
         """Return how many of the first *count* segments have no offset at or above *end_offset*."""

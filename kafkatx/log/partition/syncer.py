@@ -85,10 +85,6 @@ class Syncer:
         """Count nothing from *offset* on as synced: the log was truncated there."""
         self.flushed_offset = min(self.flushed_offset, offset)
 
-    def restart_at(self, offset: int) -> None:
-        """Count all below *offset* as synced: the log has no records."""
-        self.flushed_offset = offset
-
     # --- held while a log is moved
 
     def hold(self) -> Deferred[None]:

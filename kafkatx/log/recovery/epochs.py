@@ -3,6 +3,9 @@
 The checkpoint is used if no batch that was read contradicts it. If it is missing, empty, damaged or
 contradicted, the epochs are rebuilt from the headers of all batches
 (:class:`kafkatx.log.leader_epochs.EpochEvidence` has the rules).
+
+An epoch that begins at the log's end has no batch: a broker became leader in it and wrote nothing. Only the
+checkpoint has it, and it is kept. One that begins beyond the end is forgotten: the log has lost records.
 """
 
 from __future__ import annotations
@@ -68,6 +71,9 @@ class EpochRecovery:
             epochs = LeaderEpochCache([*below.entries, *self._evidence.entries(checkpoint, below.latest)])
             epochs.cut_start(log_start_offset)
         epochs.cut_end(end_offset)
+        for epoch, start_offset in entries:
+            if start_offset == end_offset:
+                epochs.assign(epoch, start_offset)  # its leader has written nothing, or that is lost
         if epochs.entries != entries:
             self._files.replace(self._path, encode_epochs(epochs.entries))
         epochs.version = 0
@@ -106,12 +112,13 @@ class EpochRecovery:
         )
 
     def _all_evidence(self) -> EpochEvidence:
-        """Read the headers of all batches; segments of an old format have no epochs."""
+        """Read the headers of all batches; a log in an old format has no epochs up to its last old record."""
         evidence = EpochEvidence()
         for segment in self._segments:
             try:
                 for batch in segment.walk():
                     if batch.magic < 2:
+                        evidence = EpochEvidence()
                         break
                     evidence.note(batch.leader_epoch, batch.base_offset)
             except CorruptRecords:

@@ -54,6 +54,7 @@ from kafkatx.log.recovery.epochs import EpochRecovery
 from kafkatx.log.recovery.found_segments import find_segments, pass_over, unavailable
 from kafkatx.log.recovery.producer_snapshots import load_producers
 from kafkatx.log.recovery.tail_check import Tail, sound_tail, tail_of
+from kafkatx.log.segment import restart
 from kafkatx.log.segment.files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.segment.index import IndexDamaged
 from kafkatx.log.segment.scan import ALWAYS_SPARSE, checksum_right, follows, walk_whole
@@ -322,7 +323,9 @@ def load(
     first_dirty_offset: int = 0,
     checked: Callable[[int], None] = _nobody_counts,
 ) -> LoadedLog:
-    """Load the log in *directory*; an empty one gets its first segment. Unfinished swaps are completed.
+    """Load the log in *directory*; an empty one gets its first segment.
+
+    Swaps and restarts that a crash has interrupted are completed.
 
     :param clean: the previous shutdown of the broker was clean.
     :param checked: called with the size of each batch that had to be read.
@@ -330,6 +333,9 @@ def load(
     :raises OSError: files cannot be read or written.
     :raises PartitionUnavailable: files that were synced are missing or damaged; nothing was cut.
     """
+    restarted_at = restart.recover(files, directory, files.names(directory))
+    if restarted_at is not None:
+        log_start_offset, recovery_point = restarted_at, 0
     recovery = LogLoader(files, directory, config, now_ms, clean, recovery_point, first_dirty_offset, checked)
     recovery.find_segments()
     created = not recovery.segments
@@ -337,6 +343,8 @@ def load(
         segment = LogSegment.create(files, directory, log_start_offset, now_ms)
         segment.sparse_below = recovery.sparse_below
         recovery.segments.append(segment)
+        if restarted_at is not None:
+            restart.end(files, directory, restarted_at)
     end_offset = recovery.check_all() if clean else None
     if end_offset is None:
         clean = False

@@ -222,10 +222,10 @@ class FileLogStore:
             self._clock,
             log_dir.report,
         )
-        log.attach(self._workers(f"read-ahead {log_dir.files.path}"), self._descriptors)
+        reader = self._workers(f"read-ahead {log_dir.files.path}")
+        log.attach(reader, self._descriptors, log_dir.was_cut)
         self._entries[found.topic_partition] = _Entry(log, found.topic_id, log_dir)
-        self._logs[found.topic_partition] = log
-        log_dir.logs[found.topic_partition] = log
+        self._logs[found.topic_partition] = log_dir.logs[found.topic_partition] = log
         return log
 
     def checkpoint(self) -> Deferred[None]:

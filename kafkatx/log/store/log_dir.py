@@ -78,6 +78,7 @@ class LogDir:
         self._high_watermarks = high_watermarks or HighWatermarks()
         self._said_full_s: float | None = None
         self._starts = GroupCommit(self._save_log_starts)
+        self._after_cuts = GroupCommit(self._save_after_cuts)
 
     @property
     def path(self) -> str:
@@ -207,6 +208,26 @@ class LogDir:
         def save() -> None:
             self.files.checkpoints.save(*offsets)
             self.files.checkpoints.save_cleaned(cleaned)
+
+        return self.run(save, "writing checkpoints")
+
+    def was_cut(self, log: FileLog) -> None:
+        """Write the checkpoints that would lead the next start astray: a log was cut, or has more gaps.
+
+        The worker does so before it syncs anything that is appended now. An error is reported.
+        """
+        self._high_watermarks.lower(log)
+        self._after_cuts.join().addErrback(lambda failure: failure.trap(OSError) and None)
+
+    def _save_after_cuts(self) -> Deferred[None]:
+        points, _, high_watermarks = self.offsets()
+        cleaned = self.cleaned()
+
+        def save() -> None:
+            checkpoints = self.files.checkpoints
+            checkpoints.save_recovery_points(points)
+            checkpoints.save_high_watermarks(high_watermarks)
+            checkpoints.save_cleaned(cleaned)
 
         return self.run(save, "writing checkpoints")
 

@@ -293,7 +293,7 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
             self.assertEqual(self.content(log), expected)
             self.assertEqual(names(log), sorted(directory))
             found = {name: self.file(log, name) for name in directory}
-            # A new epoch was written down before its first batch; it is cut off when the log is opened.
+            # A new epoch was written down before its first batch.
             found["leader-epoch-checkpoint"] = directory["leader-epoch-checkpoint"]
             self.assertEqual(found, directory)
             log.write()
@@ -303,15 +303,17 @@ class OnDiskTests(StoreCase, SynchronousTestCase):
         self.assertEqual(again.base_offset, 7)
 
     def test_epoch_of_a_failed_write(self) -> None:
-        """An epoch whose first batch could not be written is not the log's after a restart."""
+        """An epoch whose first batch could not be written is that of a leader without records."""
         log = self.make_log()
         self.put(log, batch([b"a"]), leader_epoch=1)
         log.append(batch([b"b"] * 20), 3, NOW_MS, True)
         self.files.bytes_left = 60
         self.assertRaises(OSError, log.write)
         self.files.bytes_left = None
+        self.assertEqual(log.latest_epoch, 1)
         self.assertEqual(self.file(log, "leader-epoch-checkpoint"), b"0\n2\n1 0\n3 1\n")
-        self.assertEqual(self.reopened().end_offset_for_epoch(9), (1, 1))
+        log = self.reopened()
+        self.assertEqual((log.end_offset_for_epoch(2), log.end_offset_for_epoch(9)), ((1, 1), (3, 1)))
 
     def test_write_and_cut_fail(self) -> None:
         """The rest of a failed write that could not be cut is not read, and overwritten by the next write."""

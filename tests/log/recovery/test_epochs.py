@@ -76,8 +76,22 @@ class EpochRecoveryTests(SynchronousTestCase):
         self.assertEqual(self.recovered(encode_epochs(ENTRIES[1:]), log_start=2), ENTRIES[1:])
 
     def test_end(self) -> None:
-        """Epochs from the end of the log on are forgotten."""
-        self.assertEqual(self.recovered(encode_epochs([*ENTRIES, (5, 6)])), ENTRIES)
+        """An epoch that begins at the end of the log was noted by its leader; one beyond is forgotten."""
+        noted = [*ENTRIES, (5, 6)]
+        self.assertEqual(self.recovered(encode_epochs(noted)), noted)
+        self.assertEqual(self.recovered(encode_epochs(noted), scanned_from=6), noted)
+        self.assertEqual(self.recovered(encode_epochs([*noted, (7, 7)])), noted)
+        self.assertEqual(self.recovered(encode_epochs([*ENTRIES, (5, 7)])), ENTRIES)
+
+    def test_noted_only(self) -> None:
+        """A log without records has the epoch that was noted at its start."""
+        self.segments = [make_segment(self.directory, base_offset=9)]
+        self.assertEqual(self.recovered(encode_epochs([(5, 9)]), 9, 9, 9), [(5, 9)])
+
+    def test_contradicted(self) -> None:
+        """An epoch that begins at the end is kept unless the batches have it or a later one."""
+        self.assertEqual(self.recovered(encode_epochs([(0, 0), (7, 2), (9, 6)])), [*ENTRIES, (9, 6)])
+        self.assertEqual(self.recovered(encode_epochs([(0, 0), (1, 2), (3, 6)])), ENTRIES)
 
     def test_scanned(self) -> None:
         """The epochs of a scan replace the checkpoint from there on."""

@@ -274,7 +274,8 @@ class Mover:
                 copy.add_tail(log)
                 copy.take_name()
                 log.move_to(copy.final, target.worker, target.report)
-                log.attach(self._workers(f"read-ahead {target.path}"), self._descriptors)
+                reader = self._workers(f"read-ahead {target.path}")
+                log.attach(reader, self._descriptors, target.was_cut)
                 move.source.logs.pop(move.name, None)
                 move.entry.log_dir = target
                 target.logs[move.name] = log

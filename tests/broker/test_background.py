@@ -11,6 +11,7 @@ from twisted.logger import LogLevel, capturedLogs, formatEvent
 from kafkatx.broker.background import RECORD_DELAY_S, BackgroundTasks
 from kafkatx.broker.replica.logs import deletions
 from kafkatx.errors import ErrorCode, RequestError
+from tests.broker.replicated import ReplicatedTestCase
 from tests.broker.running import NOW_MS, BrokerTestCase
 
 RETENTION_S, CHECKPOINT_S, OFFSETS_S, CLEANER_S = 300, 60, 600, 15
@@ -210,3 +211,31 @@ class BackgroundTasksTests(BrokerTestCase):
         self.pass_time(10 * CLEANER_S)
         tasks.stop()
         self.assertEqual(cleaned, [])
+
+
+class ReplicatedTests(ReplicatedTestCase):
+    """The tasks of a broker of several."""
+
+    def test_high_watermarks(self) -> None:
+        """High watermarks are written at their interval; a failure is logged, and the next time goes on."""
+        tasks = BackgroundTasks(self.broker, self.clock, lambda: None)
+        tasks.start()
+        self.addCleanup(tasks.stop)
+        results: list[Deferred[None]] = [succeed(None), fail(ValueError("bug")), fail(OSError(28, "full"))]
+        written: list[Any] = []
+
+        def write(offsets: Any) -> Deferred[None]:
+            written.append(offsets)
+            return results.pop()
+
+        self.patch(self.broker.store, "checkpoint_high_watermarks", write)
+        self.make_replicated()
+        self.clock.advance(4)
+        self.assertEqual(written, [])
+        with capturedLogs() as events:
+            for _ in range(4):
+                self.clock.advance(5)
+        self.assertEqual(written, [{("t", 0): 0}] * 3)
+        levels = [event["log_level"] for event in events]
+        self.assertEqual((levels.count(LogLevel.warn), levels.count(LogLevel.critical)), (1, 1))
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)

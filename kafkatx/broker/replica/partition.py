@@ -137,7 +137,7 @@ class Partition:
         self.produce_replies: dict[int, ProduceReply] = {}
         self.leadership: Leadership | None = None
         self._kept: tuple[int, Leadership] | None = None
-        self.high_watermark = self._woken_at = -1
+        self.high_watermark = -1
         if not self.offline:
             self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.leads, self.leader_epoch = False, state.leader_epoch
@@ -145,6 +145,7 @@ class Partition:
         self.configure(log.config)
         self.apply(state, acts)
         self.advance()
+        self._woken_at = self.high_watermark
 
     # --- the state
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import errno
+from typing import Any, cast
 
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.purgatory import delay_fetch
+from kafkatx.broker.replica.roles import OFFLINE, Following
 from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.interfaces import IPartitionLog
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
 from kafkatx.testing.contracts.partition_log import batch
+from kafkatx.types import TopicPartition
 from tests.broker.cluster import ClusterTestCase
+from tests.broker.replicated import ReplicatedTestCase
 from tests.broker.running import NOW_MS, BrokerTestCase, produce_request
 
 NOT_LEADER_OR_FOLLOWER = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -158,3 +164,117 @@ class LeaseTests(ClusterTestCase):
                 self.produce(self.records)
         (event,) = [event for event in events if event["log_level"] == LogLevel.error]
         self.assertIn("lease", str(event["error"]))
+
+
+class FakeDir:
+    """A log dir that fails."""
+
+    path = "/failed"
+    error: OSError | None = OSError(errno.EIO, "Input/output error")
+
+    def __init__(self, *logs: IPartitionLog) -> None:
+        self.logs = {log.topic_partition: log for log in logs}
+
+
+class WorkingDir(FakeDir):
+    """One that works."""
+
+    error = None
+
+
+class OfflineTests(ReplicatedTestCase):
+    """A log dir of a broker of several fails."""
+
+    def setUp(self) -> None:
+        """Lead one partition, follow two others; the log of the last one stays."""
+        super().setUp()
+        self.partitions = self.make_replicated("t", [(1, 2), (2, 1), (2, 1)])
+        self.told: list[TopicPartition] = []
+        self.broker.topics.replica_listeners.append(lambda one: self.told.append(one.topic_partition))
+
+    def fail_dir(self) -> None:
+        """Let the dir of the first two fail."""
+        failed = FakeDir(*[partition.log for partition in self.partitions[:2]])
+        self.patch(self.broker.store, "dirs", [failed, WorkingDir()])
+        assert self.broker.store.on_offline is not None
+        self.broker.store.on_offline(cast(Any, failed))
+
+    def reports(self) -> list[set[TopicPartition]]:
+        """Return what the cluster was told."""
+        return [set(one.args[0]) for one in self.metadata.commands if one.name == "report_offline"]
+
+    def test_reported(self) -> None:
+        """The cluster is told of all its replicas in one call; listeners are, so that nobody follows on."""
+        self.fail_dir()
+        self.assertEqual((self.told, self.reports()), ([], []))  # it may be in the middle of a round
+        self.clock.advance(0)
+        self.clock.advance(0)
+        names = [partition.topic_partition for partition in self.partitions[:2]]
+        self.assertEqual((self.told, self.reports()), (names, [set(names)]))
+        self.assertEqual(self.metadata.state.offline[1], set(names))
+        self.assertEqual([one.role for one in self.partitions[:2]], [OFFLINE] * 2)
+        self.assertEqual(self.partitions[2].role, Following(2, 0))
+
+    def test_writers_are_told(self) -> None:
+        """Writers that wait for a commit, and fetches, are answered."""
+        codes: list[ErrorCode] = []
+        self.partitions[0].commit_waiters.add(1, 0, 1e9, codes.append)
+        waiting = delay_fetch(self.clock, self.partitions[:1], 1000, lambda: True, by_replica=True)
+        self.fail_dir()
+        self.clock.advance(0)
+        self.successResultOf(waiting)
+        self.assertEqual(codes, [ErrorCode.KAFKA_STORAGE_ERROR])
+
+    def test_failures(self) -> None:
+        """A report that fails is a bug, unless the store stops."""
+        for error, lines in ((CancelledError(), 0), (ValueError("bug"), 1)):
+            self.metadata.holding = True
+            (partition,) = self.make_replicated(f"u{lines}", [(1, 2)])
+            partition.go_offline()
+            self.broker.topics.tell(partition)
+            with capturedLogs() as events:
+                self.clock.advance(0)
+                self.metadata.commands[-1].done.errback(error)
+            self.assertEqual(len([e for e in events if e["log_level"] == LogLevel.critical]), lines)
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
+
+    def test_one_broker(self) -> None:
+        """A cluster of one broker has nobody to tell."""
+        self.metadata.lease_remaining_s = None
+        self.fail_dir()
+        self.clock.advance(0)
+        self.clock.advance(0)
+        self.assertEqual(self.reports(), [])
+
+
+class HighWatermarkTests(ReplicatedTestCase):
+    """The high watermarks on the disk."""
+
+    def test_checkpoint(self) -> None:
+        """Those of partitions with several replicas are written if one has changed, or after a failure."""
+        written: list[dict[TopicPartition, int]] = []
+        results: list[Deferred[None]] = []
+
+        def write(offsets: dict[TopicPartition, int]) -> Deferred[None]:
+            written.append(offsets)
+            return results.pop() if results else succeed(None)
+
+        self.patch(self.broker.store, "checkpoint_high_watermarks", write)
+        checkpoint = self.broker.replicas.checkpoint_high_watermarks
+        self.make_replicated("alone", [(1,)])
+        self.successResultOf(checkpoint())
+        self.assertEqual(written, [])
+        (partition,) = self.make_replicated()
+        for _ in range(2):
+            self.successResultOf(checkpoint())
+        self.assertEqual(written, [{("t", 0): 0}])
+        partition.log.append(build_values([b"v"], NOW_MS), 0, NOW_MS, True)
+        partition.log.write()
+        self.replicate(partition, 1)
+        results.append(fail(OSError(errno.ENOSPC, "full")))
+        self.failureResultOf(checkpoint(), OSError)
+        self.successResultOf(checkpoint())
+        self.assertEqual(written[1:], [{("t", 0): 1}] * 2)
+        partition.go_offline()
+        self.successResultOf(checkpoint())
+        self.assertEqual(written[3:], [{}])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import uuid
 from types import MappingProxyType
+from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import NO_ROLE, Following, Leading, Role
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.errors import ErrorCode
 from kafkatx.net.requests import Staged
@@ -16,6 +19,7 @@ from kafkatx.records.builder import build_values
 from kafkatx.types import NO_LEADER, TopicPartition
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.broker.cluster import ClusterTestCase, FakeMetadataStore
+from tests.broker.replicated import ReplicatedTestCase
 from tests.broker.running import NOW_MS, BrokerTestCase, produce_request
 
 
@@ -223,3 +227,125 @@ class StartTests(ClusterTestCase):
         """A broker opens the logs that are its own, and leads when it is registered."""
         self.assertEqual(sorted(self.broker.store.logs), [("t", 0), ("t", 2)])
         self.assertEqual([one.error for one in self.broker.topics.of("t")], [0, 0])
+
+
+class ReplicaTests(ReplicatedTestCase):
+    """Partitions with several replicas: followed, led, moved away."""
+
+    def setUp(self) -> None:
+        """Remember what listeners are told."""
+        super().setUp()
+        self.told: list[tuple[str, Role]] = []
+        self.broker.topics.replica_listeners.append(
+            lambda partition: self.told.append((str(partition.topic_partition), partition.role))
+        )
+
+    def taken(self) -> list[tuple[str, Role]]:
+        """Return what listeners were told since the last time."""
+        told, self.told = self.told, []
+        return told
+
+    def test_listeners(self) -> None:
+        """Listeners hear of each change of role, leader and epoch, of a new log, and of its end."""
+        self.make_replicated("t", [(1, 2), (2, 1), (2, 3)])
+        self.assertEqual(self.taken(), [("t-0", Leading(0)), ("t-1", Following(2, 0))])
+        for leader, role in ((2, Following(2, 1)), (NO_LEADER, NO_ROLE), (1, Leading(3))):
+            self.metadata.replicate("t", 0, leader=leader)
+            self.assertEqual(self.taken(), [("t-0", role)])
+        self.metadata.replicate("t", 0, isr=(1,))
+        self.assertEqual(self.taken(), [])
+        self.metadata.replicate("t", 1, leader_epoch=4)
+        self.assertEqual(self.taken(), [("t-1", Following(2, 4))])
+        self.metadata.fence()
+        self.assertEqual(self.taken(), [("t-0", NO_ROLE)])
+        self.metadata.fence(False)
+        self.assertEqual(self.taken(), [("t-0", Leading(3))])
+        self.metadata.remove("t")
+        self.assertEqual(self.taken(), [("t-0", NO_ROLE), ("t-1", NO_ROLE)])
+
+    def test_unchanged(self) -> None:
+        """A change of one partition leaves the others of its topic alone."""
+        self.make_replicated("t", [(1, 2)] * 3)
+        touched: list[int] = []
+        real = Partition.apply
+
+        def apply(partition: Partition, *args: Any) -> bool:
+            touched.append(partition.topic_partition.partition)
+            return real(partition, *args)
+
+        self.patch(Partition, "apply", apply)
+        self.metadata.replicate("t", 1, isr=(1,))
+        self.assertEqual(touched, [1])
+
+    def test_writers_are_told(self) -> None:
+        """Writers that wait for a commit hear that this broker leads in another epoch, or no more."""
+        (partition,) = self.make_replicated()
+        codes: list[ErrorCode] = []
+        for leader in (1, 2):
+            partition.commit_waiters.add(5, partition.leader_epoch, 1e9, codes.append)
+            self.metadata.replicate("t", leader=leader, leader_epoch=partition.leader_epoch + 1)
+        self.assertEqual(codes, [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2)
+        self.metadata.lead("t", 0, 1)
+        partition.commit_waiters.add(5, partition.leader_epoch, 1e9, codes.append)
+        self.metadata.remove("t")
+        self.assertEqual(codes[2:], [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+
+    def test_follower_that_is_ahead(self) -> None:
+        """A broker does not follow either, if its log is ahead of the state: it would cut records off."""
+        (partition,) = self.make_replicated()
+        self.metadata.replicate("t", leader_epoch=5)
+        with capturedLogs() as events:
+            self.metadata.replicate("t", leader=2, leader_epoch=4)
+        self.assertEqual(partition.role, NO_ROLE)
+        self.assertEqual(len([event for event in events if event["log_level"] == LogLevel.error]), 1)
+        self.metadata.replicate("t", leader_epoch=6)
+        self.assertEqual(partition.role, Following(2, 6))
+
+    def test_moved(self) -> None:
+        """The log of a replica that a reassignment has moved away is removed, and made anew if it returns."""
+        (partition,) = self.make_replicated()
+        self.fill_alone(partition)
+        self.metadata.replicate("t", leader=2, replicas=(2, 3, 1), removing=(1,))
+        self.assertIs(self.broker.topics.find("t", 0), partition)
+        self.taken()
+        with capturedLogs() as events:
+            self.metadata.replicate("t", replicas=(2, 3), isr=(2, 3), removing=())
+        self.assertEqual(self.taken(), [("t-0", NO_ROLE)])
+        self.assertEqual((self.broker.topics.find("t", 0), dict(self.broker.store.logs)), (None, {}))
+        self.assertEqual(self.broker.topics.absent("t", 0), ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.assertEqual([str(e["partition"]) for e in events if "moved" in e["log_format"]], ["t-0"])
+        self.metadata.replicate("t", replicas=(2, 3, 1), adding=(1,))
+        again = self.broker.topics.find("t", 0)
+        assert again is not None
+        self.assertEqual((again.log.log_end_offset, again.role), (0, Following(2, 1)))
+
+    def test_gone_for_another_reason(self) -> None:
+        """The log of a replica that is missing in the state stays, if no reassignment has removed it."""
+        (partition,) = self.make_replicated()
+        self.fill_alone(partition)
+        self.metadata.replicate("t", leader=2, replicas=(2, 3), isr=(2, 3))
+        self.assertEqual((partition.role, partition.log.log_end_offset), (NO_ROLE, 1))
+        self.assertIn(("t", 0), self.broker.store.logs)
+        self.metadata.replicate("t", replicas=(2, 3, 1))
+        self.assertEqual((partition.role, partition.log.log_end_offset), (Following(2, 1), 1))
+
+    def fill_alone(self, partition: Partition) -> None:
+        """Write a record."""
+        partition.log.append(build_values([b"v"], NOW_MS), 0, NOW_MS, True)
+        partition.log.write()
+
+    def test_start(self) -> None:
+        """The high watermark of a partition with several replicas is that of the checkpoint."""
+        partition, alone = self.make_replicated("t", [(1, 2), (1,)])
+        for one in (partition, alone):
+            self.fill_alone(one)
+        self.replicate(partition, 1, 2)
+        self.assertEqual(partition.high_watermark, 1)
+        self.fill_alone(partition)
+        self.successResultOf(self.broker.replicas.checkpoint_high_watermarks())
+        broker = self.broker
+        again = Topics(broker.config, broker.metadata, broker.store, broker.flushes, self.clock)
+        self.successResultOf(Deferred.fromCoroutine(again.open()))
+        self.addCleanup(again.isr.stop)
+        self.assertEqual([one.high_watermark for one in again.of("t")], [1, 1])
+        self.assertEqual([one.log.log_end_offset for one in again.of("t")], [2, 1])

@@ -101,7 +101,7 @@ class FollowerCase(SynchronousTestCase):
         self.log.write()
 
     def take(self, *batches: bytes, at: int | None = None, code: int = 0, **fields: Any) -> int:
-        """Let the follower take an answer to a fetch at its log's end, or at another offset."""
+        """Give the follower an answer to a fetch at its log's end, or at another offset."""
         records = memoryview(b"".join(batches))
         values = {"high_watermark": 0, "log_start_offset": 0, "records": records, **fields}
         answer = PartitionData(0, code, **values)

@@ -41,7 +41,7 @@ class History:
         self.noted: int | None = None
 
     def reign(self, leader: int) -> None:
-        """Let one of the two lead in the next epoch."""
+        """Make one of the two the leader of the next epoch."""
         random = self.random
         self.epoch += random.choice((1, 1, 2))
         own, other = self.logs[leader], self.logs[1 - leader]

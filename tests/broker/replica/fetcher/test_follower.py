@@ -167,7 +167,7 @@ class OutOfRangeTests(FollowerCase):
         self.assertEqual(self.log.log_end_offset, 10)
 
     def test_in_range_by_now(self) -> None:
-        """Where neither is so the log stays, and is asked for again after a pause."""
+        """An offset that the leader has by now changes nothing: it is asked for again after a pause."""
         self.out(0, 20)
         self.assertEqual(self.log.log_end_offset, 4)
         self.assertTrue(self.is_paused())
@@ -243,7 +243,7 @@ class WrongTests(FollowerCase):
         self.assertTrue(self.is_paused())
 
     def test_bug(self) -> None:
-        """An exception that nobody expects is logged, and the follower goes on."""
+        """An exception that is a bug is logged, and the follower goes on."""
 
         def fail(records: Any, leader_epoch: int) -> int:
             raise ZeroDivisionError

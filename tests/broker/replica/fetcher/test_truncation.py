@@ -11,7 +11,7 @@ from kafkatx.log.leader_epochs import LeaderEpochCache
 
 
 class EpochLog:
-    """What truncation looks at: epochs with their start offsets, and the log's end."""
+    """The part of a log that truncation reads: epochs with their start offsets, and the end."""
 
     def __init__(self, entries: list[tuple[int, int]], end_offset: int) -> None:
         self.epochs = LeaderEpochCache(entries)
@@ -29,7 +29,7 @@ class TruncationTests(SynchronousTestCase):
         self.assertEqual(truncation_offset(log, epoch, told), wanted, (entries, end, epoch, told))
 
     def test_same_epoch(self) -> None:
-        """Where both know the epoch, the shorter of the two ends counts."""
+        """The shorter of the two ends counts if both know the epoch."""
         self.check([(1, 0), (3, 10)], 20, 1, 7, 7)
         self.check([(1, 0), (3, 10)], 20, 1, 15, 10)
         self.check([(1, 0), (3, 10)], 20, 3, 15, 15)
@@ -42,12 +42,12 @@ class TruncationTests(SynchronousTestCase):
         self.check([(1, 0), (2, 4), (5, 10)], 20, 4, 3, 10)
 
     def test_all_later(self) -> None:
-        """Where all that the follower has is later, nothing of it stays above the leader's end."""
+        """Nothing stays above the end of the leader if all that the follower has is later."""
         self.check([(4, 10)], 20, 2, 8, 8)
         self.check([(4, 10)], 20, 2, 15, 10)
 
     def test_no_epochs(self) -> None:
-        """Where one of them knows no epoch, the leader's end counts."""
+        """The end of the leader counts if one of them knows no epoch."""
         self.check([], 20, 2, 15, 15)
         self.check([], 20, 2, 25, 20)
         self.check([(1, 0)], 20, -1, 15, 15)

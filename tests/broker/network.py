@@ -25,12 +25,16 @@ class MemoryNetwork:
 
     :ivar links: the open connections.
     :ivar cut: pairs (from, to) of brokers between which nothing arrives any more, nor can be connected.
+    :ivar breaks: the number of bytes from one broker to another after which a connection breaks, once.
+    :ivar broken: how many have broken so.
     """
 
     def __init__(self, clock: IReactorTime) -> None:
         self.clock = clock
         self.links: list[Link] = []
         self.cut: set[tuple[int, int]] = set()
+        self.breaks: dict[tuple[int, int], int] = {}
+        self.broken = 0
         self._listening: dict[Address, tuple[int, Any]] = {}
         self._next_port = FIRST_CLIENT_PORT
 
@@ -143,8 +147,17 @@ class End:
         if self._link not in self._link.network.links or other._paused or brokers in self._link.network.cut:
             return
         data, self._unsent = b"".join(self._unsent), []
+        network, pair = self._link.network, (brokers[0], brokers[1])
+        left = network.breaks.get(pair)
+        if left is not None:
+            network.breaks[pair] = left - len(data)
+            data = data[:left]
         if data:
             other.protocol.dataReceived(data)
+        if network.breaks.get(pair, 0) < 0:
+            del network.breaks[pair]
+            network.broken += 1
+            self._link.lose(Failure(ConnectionLost()))
         if self.disconnecting:
             self._link.lose(Failure(ConnectionDone()))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkatx.broker.replica.roles import Following
 from kafkatx.records.builder import build_values
 from tests.broker.brokers import ClusterOfBrokersCase
+from tests.broker.replica.fetcher.case import stored
 from tests.broker.running import produce_request
 
 
@@ -38,18 +40,6 @@ class CopiesCase(ClusterOfBrokersCase):
             codes.append(response.responses[0].partition_responses[0].error_code)
         return codes
 
-    def bytes_of(self, broker_id: int) -> bytes:
-        """Return all bytes of a broker's log."""
-        log = self.partition(broker_id).log
-        data, at = b"", log.log_start_offset
-        while at < log.log_end_offset:
-            piece = log.read(at, 1 << 20, log.log_end_offset, True)
-            piece = piece if isinstance(piece, bytes) else piece.tobytes()
-            data += piece
-            last_offset_delta = int.from_bytes(piece[23:27], "big")
-            at += last_offset_delta + 1
-        return data
-
     def check_equal(self) -> None:
         """Check that all live brokers have the same log, and know that it is committed."""
         found = {broker_id: self.partition(broker_id) for broker_id in self.brokers}
@@ -57,7 +47,7 @@ class CopiesCase(ClusterOfBrokersCase):
             one: (partition.log.log_end_offset, partition.high_watermark) for one, partition in found.items()
         }
         self.assertEqual(len(set(ends.values())), 1, ends)
-        self.assertEqual(len({self.bytes_of(one) for one in found}), 1)
+        self.assertEqual(len({stored(one.log) for one in found.values()}), 1)
 
 
 class CopyTests(CopiesCase):
@@ -77,6 +67,40 @@ class CopyTests(CopiesCase):
         self.assertEqual(self.add(b"a", acks=-1), [0])
         self.assertLess(self.stores.clock.seconds() - before_s, 0.2)
         self.assertEqual({self.partition(one).log.log_end_offset for one in self.brokers}, {1})
+
+    def test_leader_is_killed(self) -> None:
+        """Another broker leads, the third follows it, and the first one catches up when it is back."""
+        self.add(b"a", b"b", acks=-1)
+        first = self.leader
+        self.kill(first)
+        self.advance(10.0)
+        second = self.leader
+        self.assertNotEqual(second, first)
+        self.assertEqual(self.add(b"c", acks=-1), [0])
+        (third,) = self.brokers.keys() - {second}
+        self.assertEqual(self.partition(third).role, Following(second, self.epochs("t")[0]))
+        self.start(first)
+        self.add(b"d", acks=-1)
+        self.advance(2.0)
+        self.check_equal()
+        self.assertEqual(self.partition(first).log.log_end_offset, 4)
+
+    def test_old_leader_has_more(self) -> None:
+        """What only a killed leader had is cut when it is back, and is not among the records."""
+        self.add(b"a", acks=-1)
+        first = self.leader
+        for other in self.brokers.keys() - {first}:
+            self.network.cut |= {(other, first), (first, other)}
+        self.add(b"lost", b"lost too")
+        self.kill(first)
+        self.advance(10.0)
+        self.assertNotEqual(self.leader, first)
+        self.add(b"b", acks=-1)
+        self.network.cut.clear()
+        self.start(first)
+        self.advance(3.0)
+        self.check_equal()
+        self.assertEqual(self.values("t", 0), [b"a", b"b"])
 
     def test_stopped(self) -> None:
         """A broker that stops in order copies on when it is back."""
@@ -98,6 +122,22 @@ class CopyTests(CopiesCase):
         self.advance(1.0)
         self.check_equal()
         self.assertEqual(self.values("t", 0), [b"c"])
+
+    def test_cut_at_every_byte(self) -> None:
+        """A connection that breaks anywhere in a reply leaves no trace: all of it is asked for again."""
+        leader = self.leader
+        (other, *_) = self.brokers.keys() - {leader}
+        for count in range(180):
+            self.network.breaks[leader, other] = count
+            self.add(b"%d" % count)
+            for _ in range(20):
+                self.advance(0.1)
+                if self.partition(other).log.log_end_offset == count + 1:
+                    break
+            self.assertEqual(self.partition(other).log.log_end_offset, count + 1, count)
+        self.assertGreater(self.network.broken, 140)
+        self.advance(1.0)
+        self.check_equal()
 
     def test_many_partitions(self) -> None:
         """Each broker leads some and copies the others."""

@@ -20,7 +20,7 @@ from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.records.builder import build_values
-from kafkatx.types import PartitionState, TopicPartition
+from kafkatx.types import FileSlice, PartitionState, TopicPartition
 from kafkatx.wire.messages.fetch import PartitionData
 from tests.broker.replica.fakes import FakeCluster
 from tests.log.fakes import memory_store
@@ -41,6 +41,20 @@ def batch(base_offset: int, epoch: int, *payloads: bytes) -> bytes:
 def epochs_of(log: Any) -> list[int]:
     """Return the epoch of each offset of a log."""
     return [log.epoch_at(offset) for offset in range(log.log_start_offset, log.log_end_offset)]
+
+
+def stored(log: Any) -> bytes:
+    """Return the bytes of a log, from its start."""
+    data, at = b"", log.log_start_offset
+    while found := log.read(at, 1 << 20, log.log_end_offset, True):
+        piece = found.tobytes() if isinstance(found, FileSlice) else bytes(found)
+        data += piece
+        position = 0
+        while position < len(piece):
+            base = int.from_bytes(piece[position : position + 8], "big")
+            at = base + int.from_bytes(piece[position + 23 : position + 27], "big") + 1
+            position += 12 + int.from_bytes(piece[position + 8 : position + 12], "big")
+    return data
 
 
 class FollowerCase(SynchronousTestCase):

@@ -17,7 +17,7 @@ from kafkatx.wire.messages.fetch import (
     ReplicaState,
 )
 from tests.broker.cluster import ClusterTestCase
-from tests.broker.replica.fetcher.case import FollowerCase, batch
+from tests.broker.replica.fetcher.case import FollowerCase, batch, stored
 
 Batches = list[tuple[int, int, bytes]]
 """(base offset, epoch, bytes) of each batch of a log."""
@@ -65,19 +65,6 @@ def end_of(log: Batches) -> int:
         return 0
     base_offset, _, data = log[-1]
     return base_offset + int.from_bytes(data[23:27], "big") + 1
-
-
-def stored(log: Any) -> bytes:
-    """Return the bytes of a log, from its start."""
-    data, at = b"", log.log_start_offset
-    while piece := bytes(log.read(at, 1 << 20, log.log_end_offset, True)):
-        data += piece
-        position = 0
-        while position < len(piece):
-            base = int.from_bytes(piece[position : position + 8], "big")
-            at = base + int.from_bytes(piece[position + 23 : position + 27], "big") + 1
-            position += 12 + int.from_bytes(piece[position + 8 : position + 12], "big")
-    return data
 
 
 class DivergenceTests(ClusterTestCase, FollowerCase):

@@ -186,6 +186,11 @@ class ClusterState:
     """True if this broker may act on no partition: it is not registered, or its lease has ended."""
     offline: Mapping[int, frozenset[TopicPartition]] = MappingProxyType({})
     """The replicas whose log dirs have failed, by the id of their live broker."""
+    lost_epochs: Mapping[int, int] = MappingProxyType({})
+    """By broker id, live or not: the epoch of its last registration that was not clean.
+
+    An older state that names the broker trusts a log that may have lost records.
+    """
 
     def has_live(self, broker_id: int, topic_partition: TopicPartition) -> bool:
         """Return True if a broker is live, and its replica of a partition is not offline."""

@@ -22,7 +22,7 @@ from kafkatx.metadata.cluster.fence import Fence
 from kafkatx.metadata.cluster.state.change_log import new_sequences
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.follower import Follower
-from kafkatx.metadata.controller import pieces, reconcile
+from kafkatx.metadata.controller import leaders, pieces, reconcile
 from kafkatx.types import ClusterState
 
 
@@ -91,7 +91,10 @@ MUTANTS = {
     ),
     "revision-rewritten": Mutant(
         "the controller rewrites the states of a broker that has registered again",
-        (Edit(reconcile._state_writes, "or partition.revision <= leader.epoch", ""),),
+        (
+            Edit(leaders.Replicas.is_settled, "and partition.revision > epoch", ""),
+            Edit(leaders._changed, "and (node is None or old.revision > node.epoch)", ""),
+        ),
     ),
     "only-newer": Mutant(
         "the state of a partition is taken only if it is newer",
@@ -118,8 +121,8 @@ MUTANTS = {
         (
             Edit(
                 reconcile.reconcile,
-                "            writes.append(TopicDeletion(topic))\n            continue\n",
-                "            writes.append(TopicDeletion(topic))\n",
+                "            writes.append(TopicDeletion(topic))\n        else:\n",
+                "            writes.append(TopicDeletion(topic))\n        if True:\n",
             ),
         ),
     ),

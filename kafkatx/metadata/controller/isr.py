@@ -17,7 +17,7 @@ import attrs
 
 from kafkatx.interfaces.nodes import Check
 from kafkatx.metadata.layout import paths
-from kafkatx.types import BrokerNode, PartitionState
+from kafkatx.types import ClusterState, PartitionState
 
 
 def next_eligible(state: PartitionState, new_isr: Iterable[int], min_insync: int) -> tuple[int, ...]:
@@ -36,24 +36,27 @@ def next_eligible(state: PartitionState, new_isr: Iterable[int], min_insync: int
     return tuple(replica for replica in state.replicas if replica in able) if able else ()
 
 
-def is_lost(broker_id: int, state: PartitionState, brokers: Mapping[int, BrokerNode]) -> bool:
+def is_lost(broker_id: int, state: PartitionState, cluster: ClusterState) -> bool:
     """Return True if a broker may have lost records that it had when a state was written.
 
-    Its machine has gone down, and it has registered again since the state was written.
+    Its machine has gone down, and it has registered again since the state was written. It may have stopped
+    since, and may have registered once more: no controller need have taken notice of that life.
     """
-    node = brokers.get(broker_id)
-    return node is not None and not node.clean and state.revision <= node.epoch
+    node = cluster.brokers.get(broker_id)
+    if node is not None and not node.clean and state.revision <= node.epoch:
+        return True
+    return state.revision <= cluster.lost_epochs.get(broker_id, -1)
 
 
-def without_lost(state: PartitionState, brokers: Mapping[int, BrokerNode]) -> PartitionState:
+def without_lost(state: PartitionState, cluster: ClusterState) -> PartitionState:
     """Return a state whose in-sync and eligible brokers have lost no records, if any such are left.
 
     If all in-sync replicas may have lost records, the eligible ones take their place. If these may have, too,
-    one of the in-sync replicas stays: the first of the replicas that is registered.
+    one of the in-sync replicas stays: the first of the replicas that is live, or the first.
 
     :return: the same object if no broker may have lost records.
     """
-    lost = [each for each in (*state.isr, *state.eligible) if is_lost(each, state, brokers)]
+    lost = [each for each in (*state.isr, *state.eligible) if is_lost(each, state, cluster)]
     if not lost:
         return state
     isr = tuple(each for each in state.isr if each not in lost)
@@ -62,7 +65,7 @@ def without_lost(state: PartitionState, brokers: Mapping[int, BrokerNode]) -> Pa
         isr, eligible = eligible, ()
     if not isr:
         order = [each for each in state.replicas if each in state.isr] or list(state.isr)
-        isr = tuple(order[:1])
+        isr = tuple([each for each in order if each in cluster.brokers][:1] or order[:1])
     return attrs.evolve(state, isr=isr, eligible=eligible)
 
 

@@ -1,10 +1,12 @@
 """Transactions for the controller's writes: the operations of each, with its change record. Pure.
 
 Each begins with the check of ``/controller_epoch``, so that none is made once another broker is the
-controller, and ends with its record in ``/kafkatx/changes``, so that every broker learns of it. The first
-state of a partition is made together with its missing parents. A large topic is deleted in several
-transactions: its partitions with their states first; the last partition together with the parent of all
-partitions, the config, the topic's node and, last of all, the mark.
+controller, and ends with its record in ``/kafkatx/changes``, so that every broker learns of it. It checks the
+incarnation of each broker that its states name, so that no state trusts a broker that has registered again
+meanwhile. The first state of a partition is made together with its missing parents. A large topic is deleted
+in several transactions: its partitions with their states first; the last partition together with the parent
+of all partitions, the config, the topic's node and, last of all, the mark. A transaction that completes
+deletions sets ``/kafkatx/deletions`` once.
 
 They are made in order, and the first that fails ends the run. If nodes were there that are not expected, or
 the other way round, a retry needs the nodes of the topic as they are: the argument *nodes*.
@@ -18,19 +20,13 @@ from types import MappingProxyType
 import attrs
 
 from kafkatx.interfaces.nodes import Check, Create, Delete, Operation, SetData
-from kafkatx.metadata.controller.reconcile import (
-    NO_TOPIC_ID,
-    MarkRemoval,
-    StateWrite,
-    TopicDeletion,
-    TopicIdWrite,
-    Write,
-)
+from kafkatx.metadata.controller.isr import incarnation_checks
+from kafkatx.metadata.controller.writes import MarkRemoval, StateWrite, TopicDeletion, TopicWrite, Write
 from kafkatx.metadata.layout import paths
 from kafkatx.metadata.layout.changes import ChangeRecord, StateChange, TopicChange
 from kafkatx.metadata.layout.partition_states import StateNode
-from kafkatx.metadata.layout.topics import TopicNode
-from kafkatx.types import Topic
+from kafkatx.metadata.layout.topics import NO_TOPIC_ID, TopicNode
+from kafkatx.types import PartitionState, Topic
 
 MOST_STATES = 500
 """Partitions that one transaction may change."""
@@ -82,6 +78,7 @@ class _Step:
 
     :ivar partitions: number of partitions that it changes.
     :ivar deletes: True if the topic must be marked for deletion.
+    :ivar named: brokers that the states name.
     :ivar write: the write that is complete with it, if there is one.
     """
 
@@ -91,6 +88,7 @@ class _Step:
     states: tuple[StateChange, ...] = ()
     changed: TopicChange | None = None
     deletes: bool = False
+    named: frozenset[int] = frozenset()
     write: Write | None = None
     record_bytes: int = 0
 
@@ -112,6 +110,8 @@ def pieces(
     epoch: int,
     epoch_version: int,
     nodes: Mapping[str, TopicNodes] = MappingProxyType({}),
+    versions: Mapping[int, int] = MappingProxyType({}),
+    most_states: int | None = None,
 ) -> Iterator[Piece]:
     """Yield the transactions of some writes, each when it is asked for.
 
@@ -120,27 +120,52 @@ def pieces(
     :param epoch_version: version of ``/controller_epoch`` with this epoch.
     :param nodes: topics whose nodes were read. Of another topic, its partitions with a state and their parent
         are expected to exist, and its config.
+    :param versions: versions of the incarnations of the brokers that the writes name (:func:`named`); a
+        broker without one is not checked.
+    :param most_states: partitions that the first transaction may change, the next twice as many, and so on up
+        to :data:`MOST_STATES`; None for that.
     """
+    most = MOST_STATES if most_states is None else most_states
     steps: list[_Step] = []
     size = partitions = 0
     for step in _steps(writes, topics, epoch, nodes):
-        if steps and (partitions + step.partitions > MOST_STATES or size + step.size > MOST_BYTES):
-            yield _piece(steps, epoch, epoch_version)
+        if steps and (partitions + step.partitions > most or size + step.size > MOST_BYTES):
+            yield _piece(steps, epoch, epoch_version, versions)
             steps, size, partitions = [], 0, 0
+            most = min(MOST_STATES, 2 * most)
         steps.append(step)
         size += step.size
         partitions += step.partitions
     if steps:
-        yield _piece(steps, epoch, epoch_version)
+        yield _piece(steps, epoch, epoch_version, versions)
 
 
-def _piece(steps: list[_Step], epoch: int, epoch_version: int) -> Piece:
+def named(writes: Iterable[Write]) -> frozenset[int]:
+    """Return the brokers that the states of some writes name."""
+    found: set[int] = set()
+    for write in writes:
+        if isinstance(write, StateWrite):
+            found |= _named(write.state)
+        elif isinstance(write, TopicWrite):
+            found.update(*(_named(each.state) for each in write.states))
+    return frozenset(found)
+
+
+def _named(state: PartitionState) -> frozenset[int]:
+    """Return the leader, the in-sync replicas and the eligible brokers."""
+    return frozenset((state.leader, *state.isr, *state.eligible))
+
+
+def _piece(steps: list[_Step], epoch: int, epoch_version: int, versions: Mapping[int, int]) -> Piece:
     operations: list[Operation] = [Check(paths.CONTROLLER_EPOCH, epoch_version)]
+    operations += incarnation_checks(versions, frozenset().union(*(step.named for step in steps)))
     deletions = dict.fromkeys(step.topic for step in steps if step.deletes)
     operations += [Check(paths.deleted_topic(name)) for name in deletions]
     operations += [operation for step in steps for operation in step.operations]
     done = [step.write for step in steps if step.write is not None]
     deleted = {write.topic.name: write.topic.topic_id for write in done if isinstance(write, TopicDeletion)}
+    if deleted:
+        operations.append(SetData(paths.DELETIONS, b""))
     deleted |= {write.topic: NO_TOPIC_ID for write in done if isinstance(write, MarkRemoval)}
     record = ChangeRecord(
         by=f"c{epoch}",
@@ -159,18 +184,27 @@ def _steps(
     made: dict[str, set[int]] = {}  # partitions whose nodes exist; the topic's parent node is there, too
     for write in writes:
         if isinstance(write, StateWrite):
-            name = write.topic
-            if name not in made and write.replaces < 0:
-                found = nodes.get(name) or expected_nodes(topics[name])
-                if found.parent:
-                    made[name] = set(found.partitions)
+            if write.replaces < 0:
+                _expect(write.topic, topics, nodes, made)
             yield _state_step(write, epoch, made)
-        elif isinstance(write, TopicIdWrite):
-            yield _topic_id_step(write)
+        elif isinstance(write, TopicWrite):
+            if any(each.replaces < 0 for each in write.states):
+                _expect(write.topic.name, topics, nodes, made)
+            yield _topic_step(write, epoch, made)
         elif isinstance(write, TopicDeletion):
             yield from _deletion_steps(write, nodes.get(write.topic.name) or expected_nodes(write.topic))
         else:
             yield _Step(write.topic, (Delete(paths.deleted_topic(write.topic)),), deletes=True, write=write)
+
+
+def _expect(
+    name: str, topics: Mapping[str, Topic], nodes: Mapping[str, TopicNodes], made: dict[str, set[int]]
+) -> None:
+    """Add the nodes of a topic, which are known to exist, to those that are made."""
+    if name not in made:
+        found = nodes.get(name) or expected_nodes(topics[name])
+        if found.parent:
+            made[name] = set(found.partitions)
 
 
 def expected_nodes(topic: Topic) -> TopicNodes:
@@ -181,7 +215,7 @@ def expected_nodes(topic: Topic) -> TopicNodes:
 
 def _state_step(write: StateWrite, epoch: int, made: dict[str, set[int]]) -> _Step:
     state, name, number = write.state, write.topic, write.partition
-    node = StateNode(state.leader, state.leader_epoch, epoch, state.isr)
+    node = StateNode.of(state, epoch)
     data, path = node.encode(), paths.state(name, number)
     operations: list[Operation] = []
     if write.replaces >= 0:
@@ -196,16 +230,25 @@ def _state_step(write: StateWrite, epoch: int, made: dict[str, set[int]]) -> _St
         operations.append(Create(path, data))
     change = StateChange(name, number, node, state.partition_epoch)
     size = len(data) + len(name) + _ENTRY_BYTES
-    return _Step(name, tuple(operations), 1, (change,), write=write, record_bytes=size)
+    return _Step(name, tuple(operations), 1, (change,), named=_named(state), write=write, record_bytes=size)
 
 
-def _topic_id_step(write: TopicIdWrite) -> _Step:
+def _topic_step(write: TopicWrite, epoch: int, made: dict[str, set[int]]) -> _Step:
     topic = write.topic
-    replicas = tuple(partition.replicas for partition in topic.partitions)
-    data = TopicNode(topic.topic_id, replicas).encode()
+    node = TopicNode.of(topic)
+    data = node.encode()
+    states = [_state_step(each, epoch, made) for each in write.states]
     operation = SetData(paths.topic(topic.name), data, topic.version)
-    changed = TopicChange(topic.topic_id, topic.version + 1, replicas)
-    return _Step(topic.name, (operation,), changed=changed, write=write, record_bytes=len(data))
+    return _Step(
+        topic.name,
+        (operation, *(each for step in states for each in step.operations)),
+        len(states),
+        tuple(each for step in states for each in step.states),
+        TopicChange.of(node, topic.topic_id, topic.version + 1),
+        named=frozenset().union(*(step.named for step in states)),
+        write=write,
+        record_bytes=len(data) + sum(step.record_bytes for step in states),
+    )
 
 
 def _deletion_steps(write: TopicDeletion, found: TopicNodes) -> Iterator[_Step]:

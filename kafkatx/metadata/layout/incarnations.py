@@ -2,6 +2,7 @@
 
 - ``/kafkatx/incarnations/1``: ``{"version":1,"host":"h","clean":true,"stopping":false}``, set when the broker
   registers and when it begins to stop; the node's version tells one life of a broker from the next.
+  ``"lost_epoch":17`` is there if the broker has registered without ``clean`` before.
 - ``/kafkatx/log_dirs/1``: ``{"version":1,"log_dirs":{"<directory id>":"/data/kafka"}}``.
 - ``/kafkatx/log_dirs/1/<topic id>``: ``{"version":1,"partitions":{"0":"<directory id>"},"deleted":false}``:
   the log dir of each partition that the broker has a log of, as ``types.LogDirRecord`` explains.
@@ -16,7 +17,7 @@ from collections.abc import Collection, Mapping
 
 import attrs
 
-from kafkatx.metadata.layout.fields import UnreadableNode, encode, natural, parse, quoted
+from kafkatx.metadata.layout.fields import INT64_MAX, UnreadableNode, encode, natural, parse, quoted
 from kafkatx.types import LogDirRecord, TopicPartition
 
 VERSION = 1
@@ -29,15 +30,37 @@ class Incarnation:
     :ivar host: where it runs, for messages.
     :ivar clean: False if its machine may have lost data that it had acknowledged.
     :ivar stopping: it is about to stop; its partitions should move.
+    :ivar lost_epoch: broker epoch of the last registration with ``clean`` false before this one, or of this
+        one if the broker is stopping; -1 if there is none.
     """
 
     host: str
     clean: bool = True
     stopping: bool = False
+    lost_epoch: int = -1
+
+    def stops(self, epoch: int) -> Incarnation:
+        """Return the content for the rest of this life, in which the broker is stopping.
+
+        :param epoch: broker epoch of this life.
+        """
+        lost_epoch = self.lost_epoch if self.clean else epoch
+        return attrs.evolve(self, stopping=True, lost_epoch=lost_epoch)
+
+    def following(self, host: str, clean: bool, mzxid: int) -> Incarnation:
+        """Return the content for the next life of the broker.
+
+        :param mzxid: that of this node: the broker epoch of this life, unless the broker was stopping.
+        """
+        lost_epoch = self.lost_epoch if self.clean or self.stopping else mzxid
+        return Incarnation(host, clean, lost_epoch=lost_epoch)
 
     def encode(self) -> bytes:
         """Return the content of the node."""
-        return encode({"version": VERSION, "host": self.host, "clean": self.clean, "stopping": self.stopping})
+        members = {"version": VERSION, "host": self.host, "clean": self.clean, "stopping": self.stopping}
+        if self.lost_epoch >= 0:
+            members["lost_epoch"] = self.lost_epoch
+        return encode(members)
 
 
 def decode_incarnation(path: str, data: bytes) -> Incarnation:
@@ -47,7 +70,8 @@ def decode_incarnation(path: str, data: bytes) -> Incarnation:
     """
     fields = parse(path, data)
     fields.version(VERSION, VERSION)
-    return Incarnation(fields.text("host"), fields.flag("clean"), fields.flag("stopping"))
+    lost_epoch = fields.integer("lost_epoch", highest=INT64_MAX, default=-1)
+    return Incarnation(fields.text("host"), fields.flag("clean"), fields.flag("stopping"), lost_epoch)
 
 
 def encode_log_dirs(log_dirs: Mapping[str, str]) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 
+import attrs
+
 from kafkatx.interfaces.nodes import Create, Operation, Outcome
 from kafkatx.metadata.controller.pieces import TopicNodes
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
@@ -45,7 +47,12 @@ class NodeReader:
         node = self.nodes[paths.topic(name)]
         content = topics.decode(paths.topic(name), node.data)
         states = tuple(
-            self.partition(name, number, replicas) for number, replicas in enumerate(content.partitions)
+            attrs.evolve(
+                self.partition(name, number, replicas),
+                adding=content.adding_replicas.get(number, ()),
+                removing=content.removing_replicas.get(number, ()),
+            )
+            for number, replicas in enumerate(content.partitions)
         )
         config = self.nodes.get(paths.config(f"topics/{name}"))
         return Topic(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.interfaces.nodes import Check
@@ -13,7 +14,8 @@ from kafkatx.metadata.controller.isr import (
     next_eligible,
     without_lost,
 )
-from kafkatx.types import BrokerNode, PartitionState
+from kafkatx.types import ClusterState, PartitionState
+from tests.metadata.controller.cases import broker, cluster
 
 
 def state(isr: Sequence[int], eligible: Sequence[int] = (), revision: int = 50) -> PartitionState:
@@ -48,9 +50,9 @@ class EligibleTests(SynchronousTestCase):
 
 
 class LostTests(SynchronousTestCase):
-    def brokers(self, *ids: int, clean: bool = False, epoch: int = 60) -> dict[int, BrokerNode]:
-        """Return live brokers."""
-        return {each: BrokerNode(each, "h", 9092, None, epoch, clean=clean) for each in ids}
+    def brokers(self, *ids: int, clean: bool = False, epoch: int = 60) -> ClusterState:
+        """Return a cluster of live brokers."""
+        return cluster((), *(broker(each, epoch, clean=clean) for each in ids))
 
     def test_is_lost(self) -> None:
         """Records may be lost if the machine has gone down since the state was written."""
@@ -58,6 +60,13 @@ class LostTests(SynchronousTestCase):
         self.assertFalse(is_lost(1, state([1]), self.brokers(1, clean=True)))
         self.assertFalse(is_lost(1, state([1]), self.brokers(1, epoch=40)))
         self.assertFalse(is_lost(1, state([1]), self.brokers(2)))
+
+    def test_earlier_life(self) -> None:
+        """Records may be lost if the machine went down before an earlier life, live or not now."""
+        for epoch, lost in ((49, False), (50, True), (55, True)):
+            for brokers in ((1,), ()):
+                found = attrs.evolve(self.brokers(*brokers, clean=True), lost_epochs={1: epoch})
+                self.assertEqual(is_lost(1, state([1]), found), lost)
 
     def test_others_are_left(self) -> None:
         """Brokers that may have lost records are neither in sync nor eligible, if others are."""

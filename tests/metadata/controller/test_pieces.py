@@ -11,11 +11,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.interfaces.nodes import BadVersion, Check, Create, NoNode, OperationError, SetData
 from kafkatx.metadata.controller import pieces as pieces_module
-from kafkatx.metadata.controller.pieces import Piece, TopicNodes, pieces
+from kafkatx.metadata.controller.pieces import Piece, TopicNodes, named, pieces
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID, reconcile
+from kafkatx.metadata.controller.writes import StateWrite
 from kafkatx.metadata.layout import changes, partition_states, paths
 from kafkatx.metadata.layout.topics import TopicNode
-from kafkatx.types import BrokerNode, ClusterState
+from kafkatx.types import BrokerNode, ClusterState, PartitionState
 from tests.metadata.controller.node_model import NodeModel
 
 TOPIC_ID = uuid.UUID(int=7)
@@ -132,7 +133,8 @@ class OperationTests(SynchronousTestCase):
         expected = ["Check /controller_epoch 0", "Check /admin/delete_topics/T -1"]
         expected += [f"Delete {topic}/partitions{each}" for each in ("/0/state", "/0", "")]
         expected += ["Delete /config/topics/T", f"Delete {topic}", "Delete /admin/delete_topics/T"]
-        self.assertEqual(self.names(piece), [*expected, "Create /kafkatx/changes/c-"])
+        expected += ["SetData /kafkatx/deletions -1", "Create /kafkatx/changes/c-"]
+        self.assertEqual(self.names(piece), expected)
         self.assertEqual((piece.record.deleted, piece.record.deleting), ([("T", TOPIC_ID)], []))
 
     def test_unmarked(self) -> None:
@@ -172,6 +174,59 @@ class OperationTests(SynchronousTestCase):
         assert change is not None
         self.assertEqual((change.topic_id, change.version, change.partitions), (TOPIC_ID, 2, ((1,), (1,))))
 
+    def test_incarnations(self) -> None:
+        """The incarnation of each broker that the states name is checked once in a transaction."""
+        create(self.model, "T", (1, 2), (2, 1))
+        settle(self.model, broker(1), broker(2))
+        state = self.model.state([broker(2)])
+        writes = reconcile(state, ())
+        self.assertEqual(named(writes), {2})
+        writes = [*writes, StateWrite("T", 0, PartitionState(1, 0, (1, 2), (3,), 1, eligible=(4,)))]
+        self.assertEqual(named(writes), {1, 2, 3, 4})
+        (piece,) = pieces(writes, state.topics, 1, 0, versions={1: 7, 2: 0, 3: 5, 5: 5})
+        checks = [f"Check /kafkatx/incarnations/{each}" for each in ("1 7", "2 0", "3 5")]
+        self.assertEqual(self.names(piece)[:4], ["Check /controller_epoch 0", *checks])
+
+    def test_registered_again(self) -> None:
+        """A state that names a broker is not written once it has registered again."""
+        create(self.model, "T", (1,))
+        self.model.make([Create(paths.incarnation(1))])
+        (piece,) = pieces(
+            reconcile(self.model.state([broker(1)]), ()), self.model.state([]).topics, 1, 0, versions={1: 0}
+        )
+        self.model.make([SetData(paths.incarnation(1), b"")])
+        self.assertRaises(BadVersion, self.model.make, piece.operations)
+
+    def test_deletions(self) -> None:
+        """A transaction that deletes topics sets the mark of deletions once; one of marks does not."""
+        for name in ("T", "U"):
+            create(self.model, name, (1,))
+            mark(self.model, name)
+        settle(self.model)
+        self.assertEqual(self.model.nodes[paths.DELETIONS].version, 1)
+        mark(self.model, "V")
+        settle(self.model)
+        self.assertEqual(self.model.nodes[paths.DELETIONS].version, 1)
+
+    def test_reassignment(self) -> None:
+        """The end of a reassignment writes the topic's node and the state together; unknown keys stay."""
+        create(self.model, "T", (1, 2), (1,))
+        settle(self.model, broker(1), broker(2))
+        path, data = paths.topic("T"), self.model.nodes[paths.state("T", 0)].data
+        moving = TopicNode(TOPIC_ID, ((2, 1), (1,)), {0: (2,)}, {0: (1,)})
+        self.model.make([SetData(path, moving.encode())])
+        self.model.make([SetData(paths.state("T", 0), data[:-1] + b',"x":[1]}')])
+        (piece,) = settle(self.model, broker(1), broker(2))
+        state = f"{path}/partitions/0/state"
+        self.assertEqual(self.names(piece)[1:-1], [f"SetData {path} 1", f"SetData {state} 1"])
+        found = self.model.topic("T").partitions[0]
+        self.assertEqual((found.replicas, found.adding, found.removing), ((2,), (), ()))
+        self.assertEqual((found.leader, found.isr, found.others), (2, (2,), {"x": [1]}))
+        change = piece.record.topics["T"]
+        assert change is not None
+        self.assertEqual((change.version, change.partitions, change.adding), (2, ((2,), (1,)), {}))
+        self.assertEqual([each.partition for each in piece.record.states], [0])
+
     def test_another_controller(self) -> None:
         """Nothing is written once another controller has raised the epoch."""
         create(self.model, "T", (1,))
@@ -197,6 +252,13 @@ class SizeTests(SynchronousTestCase):
         create(self.model, "T", *[(1,)] * 1201)
         made = settle(self.model, broker(1))
         self.assertEqual([len(piece.record.states) for piece in made], [500, 500, 201])
+
+    def test_growth(self) -> None:
+        """Transactions that begin small grow to their full size."""
+        create(self.model, "T", *[(1,)] * 2000)
+        state = self.model.state([broker(1)])
+        made = pieces(reconcile(state, ()), state.topics, 1, 0, most_states=100)
+        self.assertEqual([len(piece.record.states) for piece in made], [100, 200, 400, 500, 500, 300])
 
     def test_deletions(self) -> None:
         """A transaction deletes at most 500 partitions; its record names the topics that are not done."""

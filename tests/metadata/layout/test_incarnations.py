@@ -20,6 +20,21 @@ class IncarnationTests(SynchronousTestCase):
         self.assertEqual(node.encode(), b'{"version":1,"host":"h","clean":false,"stopping":true}')
         self.assertEqual(i.decode_incarnation(PATH, node.encode()), node)
 
+    def test_lost(self) -> None:
+        """The epoch of the last registration that was not clean stays from life to life."""
+        first = i.Incarnation("h")
+        self.assertNotIn(b"lost", first.encode())
+        second = first.following("h", clean=False, mzxid=20)
+        self.assertEqual(second, i.Incarnation("h", clean=False))
+        killed = second.following("h", clean=True, mzxid=30)
+        self.assertEqual(killed, i.Incarnation("h", lost_epoch=30))
+        stopped = second.stops(30).following("h", clean=True, mzxid=40)
+        self.assertEqual(stopped, killed)
+        third = killed.stops(50).following("g", clean=True, mzxid=60)
+        self.assertEqual(third, i.Incarnation("g", lost_epoch=30))
+        self.assertEqual(third.following("h", clean=False, mzxid=70), i.Incarnation("h", False, False, 30))
+        self.assertEqual(i.decode_incarnation(PATH, third.encode()), third)
+
     def test_wrong(self) -> None:
         """A newer version and other types are errors."""
         for data in (

@@ -279,7 +279,7 @@ def _is_member(cluster: ClusterState, member: int, change: IsrChange, state: Par
         return False
     epoch = change.epochs.get(member)
     if member in state.isr:
-        if is_lost(member, state, cluster.brokers):
+        if is_lost(member, state, cluster):
             return False  # the controller takes it out; it may come back when it has all records again
         # one that has not fetched yet must have been there when the state was written
         return node.epoch < state.revision if epoch is None else node.epoch == epoch
@@ -289,7 +289,7 @@ def _is_member(cluster: ClusterState, member: int, change: IsrChange, state: Par
 
 def next_state(cluster: ClusterState, change: IsrChange, state: PartitionState) -> PartitionState:
     """Return the state after a change; its ``revision`` is 0, since it is not known before."""
-    lost = {each for each in (*state.isr, *state.eligible) if is_lost(each, state, cluster.brokers)}
+    lost = {each for each in (*state.isr, *state.eligible) if is_lost(each, state, cluster)}
     eligible = next_eligible(state, change.isr, change.min_insync)
     return attrs.evolve(
         state,

@@ -28,7 +28,8 @@ from kafkatx.metadata.cluster.state.loader import last_sequence
 from kafkatx.metadata.cluster.state.requests import each
 from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.controller.pieces import Piece, TopicNodes, pieces
-from kafkatx.metadata.controller.reconcile import TopicDeletion, reconcile
+from kafkatx.metadata.controller.reconcile import reconcile
+from kafkatx.metadata.controller.writes import TopicDeletion
 from kafkatx.metadata.layout import paths
 from kafkatx.types import ClusterDelta
 
@@ -91,7 +92,7 @@ class Controller:
 
     def _observe(self, delta: ClusterDelta | None) -> None:
         image = self._view.image
-        if delta is not None and delta.before.brokers is not delta.after.brokers:
+        if delta is not None and _concerns_all(delta):
             self._names = None
         elif self._names is not None:
             self._names.update(delta.topics if delta is not None else ())
@@ -142,7 +143,9 @@ class Controller:
             deleted = [write.topic for write in writes if isinstance(write, TopicDeletion)]
             await each(partial(deletion_marks, self._tree, role), deleted)
             sequence = -1
-            for piece in pieces(writes, state.topics, role.epoch, role.epoch_version, self._nodes):
+            for piece in pieces(
+                writes, state.topics, role.epoch, role.epoch_version, self._nodes, image.incarnations
+            ):
                 sequence = await self._make(role, piece)
             self._nodes.clear()
             await self._view.until(lambda: self._view.image.applied >= sequence, SHOWN_S)  # noqa: B023
@@ -164,6 +167,7 @@ class Controller:
             path = (await self._tree.multi(piece.operations))[-1]
         except OperationError as error:
             if not _ends_role(error):
+                await self._follower.read_brokers()
                 await self._read_nodes(piece)
             raise
         assert isinstance(path, str)
@@ -209,6 +213,17 @@ class Controller:
             await self._pausing
         finally:
             self._pausing = None
+
+
+def _concerns_all(delta: ClusterDelta) -> bool:
+    """Return True if a change may concern the states of all partitions."""
+    before, after = delta.before, delta.after
+    return (
+        before.brokers is not after.brokers
+        or before.offline is not after.offline
+        or before.lost_epochs is not after.lost_epochs
+        or before.broker_configs is not after.broker_configs
+    )
 
 
 def _ends_role(error: OperationError) -> bool:

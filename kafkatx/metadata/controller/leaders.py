@@ -1,0 +1,132 @@
+"""The election of the leader of one partition, and its in-sync replicas after that. Pure.
+
+:mod:`kafkatx.metadata.controller.reconcile` has the table of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import attrs
+
+from kafkatx.metadata.controller.isr import TopicRules, next_eligible, without_lost
+from kafkatx.types import NO_LEADER, ClusterState, PartitionState, TopicPartition
+
+
+class Replicas:
+    """The replicas of a cluster that can lead.
+
+    :ivar epochs: the broker epochs of the brokers that are just live: not stopping, with all replicas, and
+        with all the records that they ever had.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self.state = state
+        self.epochs = {
+            each.id: each.epoch
+            for each in state.brokers.values()
+            if each.clean and not each.stopping and not state.offline.get(each.id)
+        }
+        self._steady = frozenset(self.epochs)
+        self._lost_epoch = max(state.lost_epochs.values(), default=-1)
+
+    def is_settled(self, partition: PartitionState) -> bool:
+        """Return True if a partition certainly needs no write; quick, for the most of them."""
+        epoch = self.epochs.get(partition.leader)
+        return (
+            epoch is not None
+            and partition.revision > epoch
+            and partition.revision > self._lost_epoch
+            and self._steady.issuperset(partition.isr)
+            and not partition.eligible
+            and not partition.adding
+            and not partition.removing
+        )
+
+    def able(self, brokers: Iterable[int], one: TopicPartition) -> tuple[int, ...]:
+        """Return those brokers that are live and whose replica is not offline.
+
+        :return: in the given order, without those that are stopping if there are others.
+        """
+        live = tuple(each for each in brokers if self.state.has_live(each, one))
+        staying = tuple(each for each in live if not self.state.brokers[each].stopping)
+        return staying or live
+
+
+def next_state(
+    partition: PartitionState, one: TopicPartition, replicas: Replicas, rules: Callable[[], TopicRules]
+) -> PartitionState | None:
+    """Return the state that a partition needs; None if it is as it should be, or waits for a replica."""
+    if partition.partition_epoch < 0:
+        isr = replicas.able(partition.replicas, one)
+        return (
+            attrs.evolve(partition, leader=isr[0], leader_epoch=0, isr=isr, partition_epoch=0)
+            if isr
+            else None
+        )
+    known = without_lost(partition, replicas.state)
+    members = replicas.able((each for each in known.isr if each in partition.replicas), one)
+    if members:
+        leader = partition.leader
+        if leader not in members:
+            leader = next(each for each in partition.replicas if each in members)
+        return _changed(partition, known, leader, members, replicas, rules)
+    eligible = replicas.able((each for each in partition.replicas if each in known.eligible), one)
+    if eligible:
+        return _changed(partition, known, eligible[0], eligible[:1], replicas, rules)
+    if rules().unclean and (unclean := elected_unclean(partition, one, replicas)):
+        return unclean
+    return _changed(partition, known, NO_LEADER, known.isr, replicas, rules)
+
+
+def elected_unclean(
+    partition: PartitionState, one: TopicPartition, replicas: Replicas
+) -> PartitionState | None:
+    """Return the state of a partition that a replica leads although it is not in sync; None: none is live.
+
+    The other replicas are not eligible any more: what they have beyond the new leader's log is given up.
+    """
+    live = replicas.able(partition.replicas, one)
+    if not live:
+        return None
+    return attrs.evolve(
+        partition,
+        leader=live[0],
+        leader_epoch=partition.leader_epoch + 1,
+        isr=live[:1],
+        partition_epoch=partition.partition_epoch + 1,
+        revision=0,
+        eligible=(),
+        recovering=True,
+    )
+
+
+def _changed(
+    old: PartitionState,
+    known: PartitionState,
+    leader: int,
+    isr: tuple[int, ...],
+    replicas: Replicas,
+    rules: Callable[[], TopicRules],
+) -> PartitionState | None:
+    """Return the state with another leader or other in-sync replicas; None if all is as it was.
+
+    :param known: the old state without brokers that may have lost records.
+    """
+    node = replicas.state.brokers.get(leader)
+    same_leader = leader == old.leader and (node is None or old.revision > node.epoch)
+    if leader == NO_LEADER or (same_leader and isr == known.isr):
+        eligible = known.eligible
+    else:
+        eligible = next_eligible(known, isr, rules().min_insync)
+    if same_leader and (isr, eligible) == (old.isr, old.eligible):
+        return None
+    return attrs.evolve(
+        old,
+        leader=leader,
+        leader_epoch=old.leader_epoch + (not same_leader),
+        isr=isr,
+        partition_epoch=old.partition_epoch + 1,
+        revision=0,
+        eligible=eligible,
+    )

@@ -43,7 +43,7 @@ class Disk:
             os.unlink(self._path / _FILLER)
 
     def protect(self) -> bool:
-        """Let no file be made, renamed or removed in any folder; return False if that cannot be done."""
+        """Make all folders immutable: no file is made or removed. Return False if that is impossible."""
         return all(_done("chattr", "+i", str(folder)) for folder in self._folders())
 
     def release(self) -> None:

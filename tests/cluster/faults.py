@@ -292,7 +292,7 @@ def _start_inside(system: System, place: str) -> None:
 
 
 def fill_disk(victims: Victims) -> AbstractContextManager[Begun]:
-    """Fill the disk of a broker; restart it when there is room again, if its log dir has failed."""
+    """Fill the disk of a broker; restart it when there is room again."""
 
     @contextmanager
     def fault() -> Iterator[Begun]:
@@ -313,7 +313,7 @@ def fill_disk(victims: Victims) -> AbstractContextManager[Begun]:
 
 
 def protect_disk(victims: Victims) -> AbstractContextManager[Begun]:
-    """Let a broker make, rename and remove no files; restart it afterwards, if its log dir has failed."""
+    """Keep a broker from making, renaming and removing files; restart it afterwards."""
 
     @contextmanager
     def fault() -> Iterator[Begun]:

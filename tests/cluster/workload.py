@@ -50,8 +50,8 @@ class Workload:
         for library, member in (
             ("librdkafka", LibrdkafkaMember),
             ("kafka-python", KafkaPythonMember),
+            ("librdkafka-consumer", partial(LibrdkafkaMember, protocol="consumer")),
             ("ours", OurMember),
-            ("ours-consumer", partial(OurMember, protocol="consumer")),
         ):
             for number in (1, 2):
                 self._add_member(

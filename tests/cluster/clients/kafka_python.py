@@ -13,7 +13,7 @@ from tests.cluster.checker.history import ProducerHistory
 from tests.cluster.clients.load import RETRY_S, Producer, Taken
 
 POLL_MS = 500
-DELIVERY_MS = 60_000
+DELIVERY_MS = 120_000
 FAST = {
     "reconnect_backoff_ms": 20,
     "reconnect_backoff_max_ms": 500,
@@ -72,9 +72,9 @@ class KafkaPythonProducer(Producer):
         """Wait for all outcomes."""
         try:
             self._library.flush(DELIVERY_MS / 1000)
+            self._library.close(5)
         except Exception as error:
             self.note(error)
-        self._library.close(5)
 
     def _acknowledged(self, number: int, metadata: Any) -> None:
         self.delivered(number, metadata.partition, metadata.offset)

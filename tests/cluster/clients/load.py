@@ -13,7 +13,7 @@ from tests.cluster.checker.history import GroupHistory, ProducerHistory, ReaderH
 VALUE_BYTES = 80
 PAUSE_S = 0.05
 RETRY_S = 0.5
-STOP_S = 90.0
+STOP_S = 150.0
 COMMIT_S = 0.5
 LIFE_S = (30.0, 120.0)
 """A member of a group leaves it after a time between these two, and another one joins."""

@@ -80,6 +80,7 @@ class RawProducer(Producer):
     def _connection(self, partition: int) -> RawClient:
         if partition not in self._connections:
             with Cluster(self._bootstrap, timeout_s=ASK_S, connect_timeout_s=ASK_S, retries=0) as cluster:
+                cluster.metadata([self.topic])
                 node = cluster.leader_node(self.topic, partition)
             self._connections[partition] = RawClient(f"{node.host}:{node.port}")
         return self._connections[partition]

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
 from kafkatx.broker.coordinator.groups.offset_expiry import OffsetExpiry
+from kafkatx.broker.fetch.sessions import FetchSessions
 from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
@@ -31,6 +32,7 @@ from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
+from kafkatx.config.table import replication
 from kafkatx.interfaces import ILogStore, IMetadataStore, Workers
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterDelta
@@ -54,6 +56,7 @@ class Broker:
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: deletes old committed offsets.
     :ivar validator: validates produced records in a worker.
+    :ivar fetch_sessions: the partitions that clients have named once.
     :ivar quotas: how much clients may produce and fetch.
     :ivar transactions: refuses transactions.
     :ivar slices: answers long lists a slice at a time.
@@ -115,6 +118,7 @@ class Broker:
             self.expiry.use,
         ]
         self.producer_ids = ProducerIds(metadata)
+        self.fetch_sessions = FetchSessions(config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
         self.quotas = ClientQuotaManager(config, metadata, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))

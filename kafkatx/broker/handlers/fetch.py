@@ -1,8 +1,7 @@
 """Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
 
-Deviations from Apache Kafka: no fetch sessions (every reply has session id 0, which KIP-227 allows);
-no preferred read replica; new leaders have no endpoints in the reply (KIP-951); a batch larger than a quota
-allows at once is sent, where Kafka would never send it.
+Deviations from Apache Kafka: no preferred read replica; new leaders have no endpoints in the reply (KIP-951);
+a batch larger than a quota allows at once is sent, where Kafka would never send it.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ from kafkatx.broker.fetch.by_ids import FetchByIds
 from kafkatx.broker.fetch.fetch_round import FetchRound
 from kafkatx.broker.fetch.old_clients import OldFetch
 from kafkatx.broker.fetch.replica_fetch import ReplicaFetch, check_replica, is_of_replica
+from kafkatx.broker.fetch.sessions import FINAL_EPOCH
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.unique_names import Names
-from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.errors import ErrorCode
 from kafkatx.wire.codec import encoder
 from kafkatx.wire.frames import SIZE_BYTES
 from kafkatx.wire.messages.fetch import (
@@ -33,7 +33,8 @@ from kafkatx.wire.messages.fetch import (
 )
 
 ZSTD_SINCE, TOPIC_IDS_SINCE = 10, 13
-FULL_FETCH_EPOCHS = (0, -1)
+Replica = tuple[int, int]
+"""A follower's broker id and epoch."""
 NAMES = Names("topics", ("topic_id", "topic"), Names("partitions", ("partition",)))
 
 
@@ -41,13 +42,27 @@ def answer(
     broker: Broker, request: FetchRequest, context: RequestContext
 ) -> FetchResponse | Deferred[FetchResponse]:
     """Answer at once if there is enough data or an error, otherwise when there is, or after max_wait_ms."""
-    if request.session_id and request.session_epoch not in FULL_FETCH_EPOCHS:
-        raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    topics, version = request.topics, context.version
+    topics = request.topics
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         NAMES.unite(request)
-    if is_of_replica(request):
-        return _answer_replica(broker, request, context)
+    replica = check_replica(broker, request, context) if is_of_replica(request) else None
+    if request.session_epoch == FINAL_EPOCH and not request.session_id:  # the straight path: no session
+        return _answer(broker, request, context, replica)
+    by_ids, replica_id = context.version >= TOPIC_IDS_SINCE, -1 if replica is None else replica[0]
+    session = broker.fetch_sessions.begin(request, by_ids, replica_id, broker.clock.seconds())
+    request.topics = session.topics
+    response = _answer(broker, request, context, replica)
+    if isinstance(response, Deferred):
+        return response.addCallback(session.finish)
+    return session.finish(response)
+
+
+def _answer(
+    broker: Broker, request: FetchRequest, context: RequestContext, replica: Replica | None
+) -> FetchResponse | Deferred[FetchResponse]:
+    version = context.version
+    if replica is not None:
+        return _answer_replica(broker, request, context, replica)
     kind = FetchByIds if version >= TOPIC_IDS_SINCE else FetchRound if version >= ZSTD_SINCE else OldFetch
     fetch = kind(broker, request, context)
     loading = fetch.load()
@@ -66,10 +81,10 @@ def _when_enough(
 
 
 def _answer_replica(
-    broker: Broker, request: FetchRequest, context: RequestContext
+    broker: Broker, request: FetchRequest, context: RequestContext, replica: Replica
 ) -> FetchResponse | Deferred[FetchResponse]:
     """Answer a follower, without the quotas of clients."""
-    fetch = ReplicaFetch(broker, request, context, check_replica(broker, request, context))
+    fetch = ReplicaFetch(broker, request, context, replica)
     loading = fetch.load()
     if loading:
         return _all_of(loading).addCallback(lambda _: _when_new(broker, fetch, request))

@@ -14,12 +14,14 @@ from tests.broker.running import codes, values
 
 class SessionTests(FetchTestCase):
     def test_session(self) -> None:
-        """A request for a session is answered in full, without a session."""
+        """The first request of a session is answered in full, the next one with what is new."""
         self.fill(b"v")
         for version in range(7, 13):
-            response = self.fetch(version=version, session_epoch=0)
-            self.assertEqual((response.error_code, response.session_id), (0, 0))
-            self.assertEqual(values(response.responses[0].partitions[0].records), [b"v"])
+            first = self.fetch(version=version, session_epoch=0)
+            self.assertEqual((first.error_code, bool(first.session_id)), (0, True))
+            self.assertEqual(values(first.responses[0].partitions[0].records), [b"v"])
+            again = self.fetch(asking(0, 1), version=version, session_id=first.session_id, session_epoch=1)
+            self.assertEqual((again.error_code, again.session_id, again.responses), (0, first.session_id, []))
 
     def test_unknown_session(self) -> None:
         """An unknown session is an error of the whole reply."""

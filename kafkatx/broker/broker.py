@@ -16,7 +16,6 @@ from twisted.logger import Logger
 
 from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
 from kafkatx.broker.coordinator.groups.offset_expiry import OffsetExpiry
-from kafkatx.broker.fetch.sessions import FetchSessions
 from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
@@ -26,6 +25,7 @@ from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.down_conversion import DownConversions
+from kafkatx.broker.requests.fetch_sessions import FetchSessions
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.requests.slices import Slices
 from kafkatx.broker.topic_commands import TopicCommands

@@ -18,10 +18,10 @@ from kafkatx.broker.fetch.by_ids import FetchByIds
 from kafkatx.broker.fetch.fetch_round import FetchRound
 from kafkatx.broker.fetch.old_clients import OldFetch
 from kafkatx.broker.fetch.replica_fetch import ReplicaFetch, check_replica, is_of_replica
-from kafkatx.broker.fetch.sessions import FINAL_EPOCH
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.broker.requests.context import RequestContext
+from kafkatx.broker.requests.fetch_sessions import FINAL_EPOCH
 from kafkatx.broker.requests.unique_names import Names
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.codec import encoder

@@ -20,7 +20,7 @@ class SessionTests(FetchTestCase):
             first = self.fetch(version=version, session_epoch=0)
             self.assertEqual((first.error_code, bool(first.session_id)), (0, True))
             self.assertEqual(values(first.responses[0].partitions[0].records), [b"v"])
-            again = self.fetch(asking(0, 1), version=version, session_id=first.session_id, session_epoch=1)
+            again = self.fetch(asking(1), version=version, session_id=first.session_id, session_epoch=1)
             self.assertEqual((again.error_code, again.session_id, again.responses), (0, first.session_id, []))
 
     def test_unknown_session(self) -> None:

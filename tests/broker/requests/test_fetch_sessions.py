@@ -7,8 +7,8 @@ from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.fetch import sessions as sessions_module
-from kafkatx.broker.fetch.sessions import FetchContext, FetchSessions
+from kafkatx.broker.requests import fetch_sessions as sessions_module
+from kafkatx.broker.requests.fetch_sessions import FetchContext, FetchSessions
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.fetch import (
     EpochEndOffset,

@@ -196,18 +196,6 @@ class ClusterState:
         """Return True if a broker is live, and its replica of a partition is not offline."""
         return broker_id in self.brokers and topic_partition not in self.offline.get(broker_id, ())
 
-    def has_settled(self, broker_id: int) -> bool:
-        """Return True if every state that trusts the log of a live broker was written since it registered.
-
-        Then the writers knew if the broker is clean.
-        """
-        node = self.brokers.get(broker_id)
-        return node is not None and not any(
-            broker_id in (*partition.isr, *partition.eligible) and partition.revision <= node.epoch
-            for topic in self.topics.values()
-            for partition in topic.partitions
-        )
-
     def leads(self, broker_id: int, partition: PartitionState) -> bool:
         """Return True if a broker, by this state, leads a partition now.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+from attrs import evolve, frozen
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -40,7 +40,7 @@ from kafkatx.metadata.layout import brokers, paths
 from kafkatx.metadata.layout.brokers import Endpoint
 from kafkatx.metadata.layout.fields import UnreadableNode
 from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, encode_offline
-from kafkatx.types import BrokerNode, ClusterDelta, TopicPartition
+from kafkatx.types import BrokerNode, TopicPartition
 
 POLL_S = 0.5
 """Seconds between looks at the node of another broker with this id."""
@@ -58,17 +58,19 @@ class IdInUse(Exception):
     """Another broker has registered this id."""
 
 
-@attrs.frozen
+@frozen
 class Registered:
     """This broker's registration in one session.
 
     :ivar epoch: czxid of its node.
-    :ivar incarnation: version of its incarnation, before the broker begins to stop.
+    :ivar version: version of its incarnation, before the broker begins to stop.
+    :ivar content: content of that.
     """
 
     session_id: int
     epoch: int
-    incarnation: int
+    version: int
+    content: Incarnation
 
 
 class Registration:
@@ -110,7 +112,6 @@ class Registration:
         self._registered_s: float | None = None
         self._running = False
         self._waiting: Deferred[None] | None = None
-        view.observe(self._observe)
 
     @property
     def epoch(self) -> int | None:
@@ -126,15 +127,11 @@ class Registration:
             return None
         return registered
 
-    def incarnation(self, node: BrokerNode, stopping: bool) -> Incarnation:
-        """Return the content of this broker's incarnation."""
-        return Incarnation(node.host, self._clean, stopping)
-
     def register(self, node: BrokerNode, directories: tuple[str, ...], clean: bool = True) -> Deferred[None]:
         """Register the broker, and do so again whenever that is necessary.
 
-        :param clean: False if its logs may lack acknowledged records. Registrations say so until every state
-            that trusts its logs was written since the broker is registered.
+        :param clean: False if its logs may lack acknowledged records. The first registration says so; the
+            epoch of that is kept in the incarnations of all later ones.
         :return: fires when it is registered; fails with SettingError if another broker keeps its id.
         """
         self._node = node
@@ -164,10 +161,10 @@ class Registration:
             waiting.cancel()
         registered = self.current
         if node is not None and registered is not None and self._tree.state is SessionState.CONNECTED:
-            content = self.incarnation(node, stopping=True).encode()
-            version = registered.incarnation
+            stopping = registered.content.stops(registered.epoch).encode()
+            setting = SetData(paths.incarnation(node.id), stopping, registered.version)
             try:
-                told = self._tree.multi([SetData(paths.incarnation(node.id), content, version)])
+                told = self._tree.multi([setting])
                 await told.addTimeout(STOP_S, self._clock)
             except BadVersion:
                 pass  # it was told before, or another life has registered
@@ -198,6 +195,7 @@ class Registration:
             self._running = False
         if self.epoch is not None:
             self._complained_s = None
+            self._clean = True  # nothing is lost while this process lives
             self._registered_s = self._clock.seconds()
             self._log.info("broker {id} is registered, epoch {epoch}", id=node.id, epoch=self.epoch)
             self._changed()
@@ -227,15 +225,6 @@ class Registration:
         if first is not None:
             first.errback(error)
 
-    def _observe(self, delta: ClusterDelta | None) -> None:
-        """Take it that the logs can be trusted when no state does so from before this registration."""
-        node, current, state = self._node, self.current, self._view.state
-        if self._clean or node is None or current is None or delta is None:
-            return
-        shown = state.brokers.get(node.id)
-        if shown is not None and shown.epoch == current.epoch and state.has_settled(node.id):
-            self._clean = True
-
     async def _pause(self) -> None:
         self._waiting = deferLater(self._clock, POLL_S)
         try:
@@ -255,23 +244,23 @@ class Registration:
         # the version of the incarnation tells whether another broker has registered meanwhile
         own = paths.incarnation(node.id)
         incarnation = await read(tree, own)
-        content = self.incarnation(node, stopping=False).encode()
         if incarnation is None:
-            operations.append(Create(own, content))
-            version = 0
+            content, version = Incarnation(node.host, self._clean), 0
+            operations.append(Create(own, content.encode()))
         else:
-            operations.append(SetData(own, content, incarnation[1].version))
-            version = incarnation[1].version + 1
-        if self.stopping:  # as a broker that begins to stop later does
-            operations.append(SetData(own, self.incarnation(node, stopping=True).encode(), version))
+            past, version = _decoded(own, incarnation[0]), incarnation[1].version + 1
+            content = past.following(node.host, self._clean, incarnation[1].mzxid)
+            operations.append(SetData(own, content.encode(), version - 1))
+        if self.stopping and self._clean:  # as a broker that begins to stop later does
+            operations.append(SetData(own, evolve(content, stopping=True).encode(), version))
         found = await read(tree, path)
         lease = await tree.exists(paths.lease(node.id))
         offline = await tree.exists(paths.offline(node.id))
         if found is not None:
             if found[1].ephemeral_owner == session_id and lease is not None and incarnation is not None:
                 # the reply to this multi was lost
-                known = incarnation[1].version - decode_incarnation(own, incarnation[0]).stopping
-                return Registered(session_id, found[1].czxid, known)
+                known = incarnation[1].version - past.stopping
+                return Registered(session_id, found[1].czxid, known, evolve(past, stopping=False))
             if found[1].ephemeral_owner != session_id:
                 self._check_past_life(node.id, found[0])
                 operations += await self._end_past_controller(found[1].ephemeral_owner)
@@ -290,7 +279,7 @@ class Registration:
         ]
         stat = (await tree.multi(operations))[-1]
         assert isinstance(stat, NodeStat)
-        return Registered(session_id, stat.czxid, version)
+        return Registered(session_id, stat.czxid, version, content)
 
     def _check_past_life(self, broker_id: int, data: bytes) -> None:
         try:
@@ -322,3 +311,11 @@ class Registration:
             internal=None if node.internal is None else Endpoint("INTERNAL", *node.internal),
         )
         return registration.encode(self._version)
+
+
+def _decoded(path: str, data: bytes) -> Incarnation:
+    """Return the content of an incarnation; that of a broker that may have lost records if it is damaged."""
+    try:
+        return decode_incarnation(path, data)
+    except UnreadableNode:
+        return Incarnation("", clean=False)

@@ -39,10 +39,10 @@ class Announcements:
         async def plan() -> Plan | None:
             current = registration.current
             found = None if current is None else await read(self._tree, path)
-            if current is None or found is None or found[1].version != current.incarnation:
+            if current is None or found is None or found[1].version != current.version:
                 return None  # it is told already, or will be with the registration
-            content = registration.incarnation(node, stopping=True).encode()
-            return Plan([SetData(path, content, current.incarnation)], ChangeRecord("", brokers=[node.id]))
+            content = current.content.stops(current.epoch).encode()
+            return Plan([SetData(path, content, current.version)], ChangeRecord("", brokers=[node.id]))
 
         if registration.current is not None:
             await self._transactions.make(plan)

@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import attrs
-from twisted.logger import Logger
 
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.interfaces.tree import Watch
 from kafkatx.metadata.cluster.state.image import FoundBrokers
 from kafkatx.metadata.cluster.state.requests import children, each, read
 from kafkatx.metadata.layout import brokers, paths
 from kafkatx.metadata.layout.fields import UnreadableNode, natural
-from kafkatx.metadata.layout.incarnations import decode_incarnation, decode_offline
+from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, decode_offline
 from kafkatx.types import BrokerNode, TopicPartition
 
 ATTEMPTS = 5
@@ -28,15 +26,28 @@ ATTEMPTS = 5
 
 
 @attrs.frozen
-class _Found:
-    """A live broker.
+class _Life:
+    """The incarnation of a broker.
 
-    :ivar version: version of its incarnation; -1 if it has none.
+    :ivar version: version of its node; -1 if there is none.
+    :ivar mzxid: transaction that last set it.
     """
 
-    node: BrokerNode
+    content: Incarnation
     version: int
-    offline: frozenset[TopicPartition]
+    mzxid: int
+
+    def lost_epoch(self, node: BrokerNode | None) -> int:
+        """Return the epoch of the broker's last registration that was not clean; -1 if there is none.
+
+        :param node: the broker in this life; None if it is not live.
+        """
+        if self.content.clean or (node is None and self.content.stopping):
+            return self.content.lost_epoch
+        return self.mzxid if node is None else node.epoch
+
+
+_NO_LIFE = _Life(Incarnation(""), -1, -1)
 
 
 class BrokerLoader:
@@ -44,8 +55,6 @@ class BrokerLoader:
 
     :param unreadable: called for a node that cannot be read; it may raise.
     """
-
-    _log = Logger()
 
     def __init__(self, tree: ITree, unreadable: Callable[[UnreadableNode], None]) -> None:
         self._tree = tree
@@ -62,36 +71,50 @@ class BrokerLoader:
         # before the registrations: the version of a broker that registers after this is another one
         names = await children(self._tree, paths.INCARNATIONS)
         ids = [one for one in map(natural, names) if one is not None]
-        incarnations = dict(zip(ids, await each(self._incarnation, ids), strict=True))
-        live = [
-            one
-            for one in map(paths.parse_broker, await self._tree.children(paths.BROKER_IDS, watch))
-            if one is not None
-        ]
+        lives = dict(zip(ids, await each(self._life, ids), strict=True))
+        names = list(await self._tree.children(paths.BROKER_IDS, watch))
+        live = sorted(one for one in map(paths.parse_broker, names) if one is not None)
+        brokers = await each(lambda one: self._broker(one, lives.get(one)), live)
         nodes: dict[int, BrokerNode | None] = {}
-        versions = {one: node[1].version for one, node in incarnations.items() if node is not None}
         offline: dict[int, frozenset[TopicPartition]] = {}
-        found = await each(lambda one: self._broker(one, incarnations.get(one)), sorted(live))
-        for broker_id, broker in zip(sorted(live), found, strict=True):
-            nodes[broker_id] = None if broker is None else broker.node
-            if broker is None:
-                versions.pop(broker_id, None)
-            else:
-                versions[broker_id] = broker.version
-                if broker.offline:
-                    offline[broker_id] = broker.offline
-        return FoundBrokers(number, nodes, versions, offline)
+        for broker_id, found in zip(live, brokers, strict=True):
+            if found is None:
+                nodes[broker_id] = lives[broker_id] = None  # what is known of it stays
+                continue
+            nodes[broker_id], lives[broker_id], failed = found
+            if failed:
+                offline[broker_id] = failed
+        known = {broker_id: life for broker_id, life in lives.items() if life is not None}
+        lost = {broker_id: life.lost_epoch(nodes.get(broker_id)) for broker_id, life in known.items()}
+        return FoundBrokers(
+            number,
+            nodes,
+            {broker_id: life.version for broker_id, life in known.items()},
+            offline,
+            {broker_id: epoch for broker_id, epoch in lost.items() if epoch >= 0},
+        )
 
-    async def _incarnation(self, broker_id: int) -> tuple[bytes, NodeStat] | None:
-        return await read(self._tree, paths.incarnation(broker_id))
+    async def _life(self, broker_id: int) -> _Life | None:
+        """Read an incarnation; None if there is none, or it cannot be read."""
+        path = paths.incarnation(broker_id)
+        found = await read(self._tree, path)
+        if found is None:
+            return _NO_LIFE
+        try:
+            return _Life(decode_incarnation(path, found[0]), found[1].version, found[1].mzxid)
+        except UnreadableNode as error:
+            self._unreadable(error)
+            return None
 
-    async def _broker(self, broker_id: int, incarnation: tuple[bytes, NodeStat] | None) -> _Found | None:
+    async def _broker(
+        self, broker_id: int, life: _Life | None
+    ) -> tuple[BrokerNode, _Life, frozenset[TopicPartition]] | None:
         """Read a live broker.
 
-        :param incarnation: its incarnation, which was read before.
-        :return: None if it is gone, or cannot be read.
+        :param life: its incarnation, which was read before.
+        :return: the broker, its incarnation and its offline replicas; None if it is gone, or cannot be read.
         """
-        path = paths.broker(broker_id)
+        path, failures = paths.broker(broker_id), paths.offline(broker_id)
         try:
             for _ in range(ATTEMPTS):
                 found = await read(self._tree, path)
@@ -100,33 +123,30 @@ class BrokerLoader:
                 registration = brokers.decode(broker_id, path, found[0])
                 node = registration.node(found[1].czxid)
                 if not registration.is_kafkatx:
-                    return _Found(node, -1, frozenset())
-                if incarnation is not None and incarnation[1].mzxid >= node.epoch:
-                    return await self._complete(node, found[1], *incarnation)
+                    return node, _NO_LIFE, frozenset()
+                if life is not None and life.mzxid >= node.epoch:
+                    failed = await read(self._tree, failures)
+                    offline: frozenset[TopicPartition] = frozenset()
+                    if failed is not None and failed[1].ephemeral_owner == found[1].ephemeral_owner:
+                        offline = decode_offline(failures, failed[0])
+                    return _complete(node, life), life, offline
                 # it has registered since, or its incarnation is missing
-                incarnation = await self._incarnation(broker_id)
-                if incarnation is None:
-                    return _Found(node, -1, frozenset())
+                life = await self._life(broker_id)
+                if life is None:
+                    return None
+                if life is _NO_LIFE:
+                    return node, life, frozenset()
         except UnreadableNode as error:
             self._unreadable(error)
         return None
 
-    async def _complete(self, node: BrokerNode, stat: NodeStat, data: bytes, own: NodeStat) -> _Found:
-        """Return a broker with the content of its incarnation, and its offline replicas.
 
-        :param stat: that of its registration.
-        :param own: that of its incarnation.
-        """
-        path = paths.offline(node.id)
-        life = decode_incarnation(paths.incarnation(node.id), data)
-        failed = await read(self._tree, path)
-        offline: frozenset[TopicPartition] = frozenset()
-        if failed is not None and failed[1].ephemeral_owner == stat.ephemeral_owner:
-            offline = decode_offline(path, failed[0])
-        complete = attrs.evolve(
-            node,
-            incarnation=own.version - life.stopping,
-            stopping=life.stopping,
-            clean=life.clean,
-        )
-        return _Found(complete, own.version, offline)
+def _complete(node: BrokerNode, life: _Life) -> BrokerNode:
+    """Return a broker with what its incarnation says."""
+    content = life.content
+    return attrs.evolve(
+        node,
+        incarnation=life.version - content.stopping,
+        stopping=content.stopping,
+        clean=content.clean,
+    )

@@ -290,6 +290,9 @@ class Draft:
         }
         if offline != self._state.offline:
             self._state = attrs.evolve(self._state, offline=MappingProxyType(offline))
+        lost_epochs = {**self._state.lost_epochs, **found.lost_epochs}
+        if lost_epochs != self._state.lost_epochs:
+            self._state = attrs.evolve(self._state, lost_epochs=MappingProxyType(lost_epochs))
 
     def set_deletions(self, version: int) -> None:
         """Take the version of ``/kafkatx/deletions``: all deletions up to it have been taken."""

@@ -62,12 +62,14 @@ class FoundBrokers:
     :ivar nodes: the live brokers; None for one whose nodes cannot be read, or are gone since.
     :ivar incarnations: the versions of the incarnations, also of brokers that are not live.
     :ivar offline: as ``ClusterState.offline``; without brokers that have no offline replicas.
+    :ivar lost_epochs: as ``ClusterState.lost_epochs``.
     """
 
     number: int
     nodes: Mapping[int, BrokerNode | None]
     incarnations: Mapping[int, int]
     offline: Mapping[int, frozenset[TopicPartition]]
+    lost_epochs: Mapping[int, int]
 
 
 @attrs.frozen

@@ -148,17 +148,22 @@ class ReplicasContract(ClusterStoreCase):
             self.assertIsInstance(await self.altered(first, isr_change(first, [1])), PartitionState)
 
     async def test_unclean(self) -> None:
-        """Check that all know of a broker that may have lost records, until no state trusts its logs."""
+        """Check that all know of the last registration of a broker that may have lost records."""
         first, second = await self.replicated(2)
         await self.result(second.stop())
         again = await self.started(2, clean=False)
         state = await self.until(first, lambda state: 2 in state.brokers and not state.brokers[2].clean)
-        self.assertTrue(state.has_settled(2))  # it was not in sync
-        self.assertFalse(again.state.brokers[2].clean)
-        await self.expire(again)
         epoch = state.brokers[2].epoch
+        self.assertEqual(state.lost_epochs, {2: epoch})
+        self.assertEqual((again.state.brokers[2].clean, again.state.lost_epochs), (False, {2: epoch}))
+        await self.expire(again)
         state = await self.until(first, lambda state: 2 in state.brokers and state.brokers[2].epoch > epoch)
-        self.assertTrue(state.brokers[2].clean)
+        self.assertEqual((state.brokers[2].clean, state.lost_epochs), (True, {2: epoch}))
+        await self.result(again.stop())
+        state = await self.until(first, lambda state: 2 not in state.brokers)
+        self.assertEqual(state.lost_epochs, {2: epoch})
+        again = await self.started(2)
+        self.assertEqual(again.state.lost_epochs, {2: epoch})
 
     async def test_connection_lost(self) -> None:
         """Check that a change whose connection is lost has the outcome that the state shows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from attrs import evolve
 from twisted.internet.defer import Deferred
 
 from kafkatx.interfaces import ITree
@@ -13,7 +14,7 @@ from kafkatx.metadata.cluster.state.broker_loader import BrokerLoader
 from kafkatx.metadata.cluster.state.image import FoundBrokers
 from kafkatx.metadata.layout import paths
 from kafkatx.metadata.layout.fields import UnreadableNode
-from kafkatx.metadata.layout.incarnations import Incarnation, encode_offline
+from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, encode_offline
 from kafkatx.types import TopicPartition
 from tests.metadata.cluster.cases import RunningCase
 
@@ -117,6 +118,29 @@ class BrokerLoaderTests(RunningCase):
         assert node is not None
         self.assertEqual(node.incarnation, -1)
 
+    def test_lost_epochs(self) -> None:
+        """The epoch of the last life that was not clean is known in that life and after it."""
+        node = self.store.state.brokers[1]
+        path = paths.incarnation(1)
+        clean = decode_incarnation(path, self.read(path))
+        unclean = evolve(clean, clean=False)
+        self.assertEqual(self.load().lost_epochs, {})
+        for content, live in (
+            (evolve(clean, lost_epoch=node.epoch), True),
+            (unclean, True),
+            (unclean.stops(node.epoch), True),
+            (evolve(clean, lost_epoch=node.epoch), False),
+            (unclean.stops(node.epoch), False),
+        ):
+            self.write(SetData(path, content.encode()))
+            if not live and self.stat(paths.broker(1)) is not None:
+                self.write(Delete(paths.broker(1)))
+            self.assertEqual(self.load().lost_epochs, {1: node.epoch}, f"{content}, {live}")
+        self.write(SetData(path, unclean.encode()))
+        stat = self.stat(path)
+        assert stat is not None
+        self.assertEqual(self.load().lost_epochs, {1: stat.mzxid})
+
     def test_offline(self) -> None:
         """Offline replicas are those of the session that has registered the broker."""
         path = paths.offline(1)
@@ -131,4 +155,4 @@ class BrokerLoaderTests(RunningCase):
         self.write(Create("/brokers/ids/5", b"?"), Create("/brokers/ids/x", b"?"))
         self.write(SetData(paths.incarnation(1), b"?"))
         self.assertEqual(self.load().nodes, {1: None, 5: None})
-        self.assertEqual([error.path for error in self.unreadable], [paths.incarnation(1), "/brokers/ids/5"])
+        self.assertEqual({error.path for error in self.unreadable}, {paths.incarnation(1), "/brokers/ids/5"})

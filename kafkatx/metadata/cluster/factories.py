@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import zookeeper as z
 from kafkatx.interfaces import ITree, Workers
+from kafkatx.metadata.cluster.control.options import ControllerOptions
 from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 
 if TYPE_CHECKING:
@@ -73,5 +74,6 @@ def _store(config: BrokerConfig, tree: ITree, clock: IReactorTime, where: str) -
         where,
         controller_eligible=config[z.KAFKATX_CONTROLLER_ELIGIBLE],
         broker_version=config[z.KAFKATX_ZOOKEEPER_BROKER_VERSION],
+        controller=ControllerOptions.of(config),
     )
     return ClusterMetadataStore(tree, clock, options, now_ms)

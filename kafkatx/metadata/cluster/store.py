@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import attrs
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
@@ -30,6 +30,7 @@ from kafkatx.metadata.cluster.commands.transactions import Transactions
 from kafkatx.metadata.cluster.connection import Connection
 from kafkatx.metadata.cluster.control.controller import Controller
 from kafkatx.metadata.cluster.control.election import Election
+from kafkatx.metadata.cluster.control.options import ControllerOptions
 from kafkatx.metadata.cluster.fence import Fence
 from kafkatx.metadata.cluster.registration import Registration
 from kafkatx.metadata.cluster.state.change_log import Gap
@@ -65,11 +66,13 @@ class ClusterOptions:
     :ivar where: the tree, for messages: ``zookeeper.connect=h:2181/kafka``.
     :ivar controller_eligible: ``kafkatx.controller.eligible``.
     :ivar broker_version: ``kafkatx.zookeeper.broker.version``.
+    :ivar controller: the settings of the controller.
     """
 
     where: str
     controller_eligible: bool = True
     broker_version: int = 5
+    controller: ControllerOptions = attrs.field(factory=ControllerOptions)
 
 
 @implementer(IMetadataStore)
@@ -110,7 +113,9 @@ class ClusterMetadataStore:
             now_ms,
             self._follower.read_again,
         )
-        self._controller = Controller(tree, clock, self._view, self._follower, self._random_id)
+        self._controller = Controller(
+            tree, clock, self._view, self._follower, self._random_id, options.controller
+        )
         self._transactions = Transactions(tree, clock, self._view)
         self._topics = TopicCommands(tree, self._view, self._transactions, self._random_id)
         self._configs = ConfigCommands(tree, self._transactions)
@@ -280,13 +285,13 @@ class ClusterMetadataStore:
         self, kind: ElectionKind, partitions: Collection[TopicPartition] | None
     ) -> Deferred[dict[TopicPartition, RequestError | None]]:
         """Elect leaders, if this broker is the controller."""
-        return fail(_not_controller())
+        return self._controller.elect(kind, partitions)
 
     def reassign(
         self, changes: Mapping[TopicPartition, Sequence[int] | None]
     ) -> Deferred[dict[TopicPartition, RequestError | None]]:
         """Reassign replicas, if this broker is the controller."""
-        return fail(_not_controller())
+        return self._controller.reassign(changes)
 
     def begin_stopping(self) -> Deferred[None]:
         """Tell the cluster that this broker is about to stop."""
@@ -317,7 +322,3 @@ class ClusterMetadataStore:
             found = self._new_uuid()
             if not id_text(found).startswith("-"):
                 return found
-
-
-def _not_controller() -> RequestError:
-    return RequestError(ErrorCode.NOT_CONTROLLER, "This broker is not the controller.")

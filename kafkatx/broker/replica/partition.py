@@ -243,6 +243,8 @@ class Partition:
         self._wake_committed()
         if self.commit_waiters:
             self.commit_waiters.advance(self)
+        for delete in tuple(self.delayed_deletes):
+            delete.wake()
 
     def configure(self, config: LogConfig) -> None:
         """Take over the settings of the log, which uses them already."""
@@ -355,10 +357,10 @@ class Partition:
         return self.high_watermark
 
     def wake(self) -> None:
-        """Wake all delayed fetches: the partition has changed."""
+        """Wake all delayed fetches and deletions: the partition has changed."""
         self._woken_at = self.high_watermark
-        for fetch in (*self.delayed_fetches, *self.replica_fetches):
-            fetch.wake()
+        for waiter in (*self.delayed_fetches, *self.replica_fetches, *self.delayed_deletes):
+            waiter.wake()
 
     def wake_written(self) -> None:
         """Wake the fetches that wait for what was written: consumers see it when it is committed."""

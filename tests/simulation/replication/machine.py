@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import errno
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
@@ -234,6 +234,7 @@ class Machine:
     :param failed: called with the failure of what must not fail.
     :param tell: adds a line to the history.
     :ivar boot: counts how often it was switched on.
+    :ivar noted_boot: the boot that the broker has noted beside its logs.
     :ivar lost: the partitions of which records were lost with its power, and which have not been made good.
     """
 
@@ -256,6 +257,7 @@ class Machine:
         self.failed = failed
         self.disk = Disk()
         self.boot = 1
+        self.noted_boot = 0
         self.lives: list[Life] = []
         values = {
             "log.dirs": f"/{self.name}",
@@ -293,13 +295,29 @@ class _Workers:
     """The workers of a life, in place of threads."""
 
     def __init__(self, life: Life) -> None:
-        self._life = life
+        self.life = life
 
     def __call__(self, name: str) -> Worker:
-        return self._life.worker(name)
+        return self.life.worker(name)
 
     def stop(self) -> None:
         """Stop nothing: they are no threads."""
+
+
+class _BootRecord:
+    """The boot that a machine has noted beside its logs."""
+
+    def __init__(self, workers: _Workers) -> None:
+        self._life = workers.life
+
+    def is_same(self, directories: Sequence[str]) -> Deferred[bool]:
+        """Return True if the logs were last used in this boot."""
+        return succeed(self._life.home.noted_boot == self._life.boot)
+
+    def note(self, directories: Sequence[str]) -> Deferred[None]:
+        """Note this boot."""
+        self._life.home.noted_boot = self._life.boot
+        return succeed(None)
 
 
 class _WallClock:
@@ -315,7 +333,13 @@ class _WallClock:
 
 
 def _make_broker(
-    config: BrokerConfig, metadata: IMetadataStore, store: ILogStore, life: Life, workers: Any, *rest: Any
+    config: BrokerConfig,
+    metadata: IMetadataStore,
+    store: ILogStore,
+    life: Life,
+    workers: Any,
+    *rest: Any,
+    **named: Any,
 ) -> Broker:
     return Broker(config, metadata, store, life, workers, life.now_ms, life.endpoint)
 
@@ -324,7 +348,12 @@ def _make_broker(
 def simulated() -> Iterator[None]:
     """Have a service take from its life what it else takes from the process."""
     names = vars(service_module)
-    replaced = {"ThreadWorkers": _Workers, "WallClock": _WallClock, "Broker": _make_broker}
+    replaced = {
+        "ThreadWorkers": _Workers,
+        "BootRecord": _BootRecord,
+        "WallClock": _WallClock,
+        "Broker": _make_broker,
+    }
     before = {name: names[name] for name in replaced}
     names.update(replaced)
     try:

@@ -18,13 +18,12 @@ from kafkatx.broker.produce.staged_produce import (
     ALL,
     OFFLINE,
     ONE_BATCH_SINCE,
-    StagedForCommit,
-    StagedForOne,
     StagedProduce,
     StoredPart,
     UnvalidatedPart,
     UnvalidatedProduce,
 )
+from kafkatx.broker.produce.staged_single import StagedForCommit, StagedForOne
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging

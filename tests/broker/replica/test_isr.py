@@ -274,13 +274,16 @@ class JoiningTests(IsrTestCase):
         self.assertEqual(self.changes(), [])
 
     def test_member_whose_machine_went_down(self) -> None:
-        """The leader vouches for no member that registered again unclean, until it has what is committed."""
+        """The leader vouches for no member that registered again unclean; it joins with the next change."""
         node = self.metadata.state.brokers[2]
         down = attrs.evolve(node, epoch=self.metadata.count(), clean=False)
         self.metadata.change(brokers={**self.metadata.state.brokers, 2: down})
         self.replicate(self.partition, 3, 3)
         self.clock.advance(0)
         self.assertEqual(self.changes()[-1].isr, (1, 3))
+        self.replicate(self.partition, 3, 2)
+        self.clock.advance(0)
+        self.assertEqual(self.partition.isr, (1, 3, 2))
 
 
 class AgainTests(IsrTestCase):

@@ -145,6 +145,8 @@ class BrokerService(Service):
             await self._unless_stopped(broker.metadata.register(ids))
             return
         clean = broker.store.closed_cleanly or await self._boot.is_same(paths)
+        if not clean:
+            broker.topics.distrust()
         await self._unless_stopped(broker.metadata.register(ids, clean))
         await self._boot.note(paths)  # not before: the cluster must have been told
 

@@ -71,8 +71,7 @@ class Partition:
     :ivar min_insync: the same, at most the number of replicas: with fewer in-sync replicas nothing is
         committed, and acks=all is refused.
     :ivar flush_messages: with this many unflushed records, a produce request waits for the disk.
-    :ivar flush_s: a record is flushed this long after it was written, in seconds; None: no such limit.
-    :ivar flush_timer: the timer of that flush; None while nothing is scheduled.
+    :ivar flush_s: seconds from a write to its flush by :attr:`flush_timer`; None: no such limit.
     :ivar produce_replies: encoded replies to produce requests for this partition alone, by their version.
     """
 
@@ -295,10 +294,9 @@ class Partition:
     ) -> None:
         """Note that a replica has everything below *fetch_offset*, as its fetch says.
 
-        The request was checked: the leader epoch, the broker epoch, and that the replica's log has not
-        diverged. It is ignored if this broker does not lead, or the fetcher is no replica.
-
-        :param now_s: the time by the monotonic clock.
+        The request was checked: its leader epoch and broker epoch, and that the replica's log has not
+        diverged. It is ignored if this broker does not lead, or the fetcher is no replica. *now_s* is
+        the time of the monotonic clock.
         """
         leadership = self.leadership
         if leadership is None:
@@ -339,6 +337,11 @@ class Partition:
         log = self.log
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         log.deletable_end = self.high_watermark
+
+    def distrust(self) -> None:
+        """Forget what is committed: after a power cut, the end of the log may be an old one."""
+        if self.replicated and not self.offline:
+            self.high_watermark = self._woken_at = self.log.deletable_end = self.log.log_start_offset
 
     # --- waiting
 

@@ -168,6 +168,15 @@ class CommittedEndTests(LeadershipTestCase):
         leadership.fetched(2, 22, 3, 0, 9, self.now_s)
         self.assertEqual(self.committed(leadership, 9), 3)
 
+    def test_joins_in_another_life(self) -> None:
+        """A replica joins with the life that has fetched, not with one from before."""
+        leadership = self.lead((1, 2))
+        self.fetch(leadership, 3, 9, 9)
+        self.cluster.epochs[3] = 23
+        self.fetch(leadership, 3, 9, 9)
+        self.assertEqual(self.next_isr(leadership, 9), (1, 2, 3))
+        self.assertEqual(leadership.followers[3].broker_epoch, 23)
+
     def test_dead_member(self) -> None:
         """A member that has died keeps its end: it had that much."""
         leadership = self.lead((1, 2))

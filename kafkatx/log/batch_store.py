@@ -119,10 +119,13 @@ class BatchLogStore:
         """See ILogStore. Logs that belong to no topic end the start: nothing of them is deleted."""
 
         def found(logs: Iterable[FoundLog]) -> None:
+            saved = {}
             for one in self._belonging(list(logs), expected):
                 config = log_config(one.topic_partition.topic)
                 self._add(one.topic_partition, one.topic_id, config, one.log_start_offset)
-                self._high_watermarks.add({one.topic_partition: one.high_watermark})
+                saved[one.topic_partition] = one.high_watermark
+            if self._high_watermarks.restore(saved, self._logs):
+                self._keep_high_watermarks()
 
         opening = self._worker(self._batches.open) if self.durable else execute(self._batches.open)
         return opening.addCallback(found)

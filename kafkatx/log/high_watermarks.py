@@ -31,6 +31,18 @@ class HighWatermarks:
         """Add or replace high watermarks."""
         self._offsets.update(offsets)
 
+    def restore(self, saved: Mapping[TopicPartition, int], logs: Mapping[TopicPartition, HasEnd]) -> bool:
+        """Take over the saved ones of logs that were opened, at most their ends.
+
+        :return: True if one was above its log's end: a machine has lost records. It must be written again
+            before anything is appended, or the next start would take that for committed.
+        """
+        self._offsets.update({name: saved[name] for name in logs if name in saved})
+        above = [log for name, log in logs.items() if saved.get(name, UNKNOWN) > log.log_end_offset]
+        for log in above:
+            self.lower(log)
+        return bool(above)
+
     def lower(self, log: HasEnd) -> None:
         """Lower that of a log which was cut to the log's end: it may get other records from there on."""
         if log.topic_partition in self._offsets:

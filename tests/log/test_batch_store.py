@@ -97,3 +97,14 @@ class EmptiedTests(SynchronousTestCase):
             getattr(log, empty)(argument)
             self.assertEqual(kept, {T0: log.log_end_offset}, empty)
             self.assertEqual(log.log_end_offset, 7 if empty == "restart_at" else 2)
+
+
+class HighWatermarkTests(SynchronousTestCase):
+    def test_lost_records(self) -> None:
+        """A saved high watermark above the log's end is written again before anything is appended."""
+        kept: list[dict[TopicPartition, int]] = []
+        batches = LastingBatches(FoundLog(T0, KNOWN, 0, 5))
+        self.patch(batches, "keep_high_watermarks", lambda offsets: kept.append(dict(offsets)))
+        store = BatchLogStore(batches, lambda name: execute, Clock(), find_retention)
+        self.successResultOf(store.open(lambda topic: LogConfig()))
+        self.assertEqual(kept, [{T0: 0}])

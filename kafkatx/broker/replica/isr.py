@@ -22,7 +22,6 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.table import replication
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IMetadataStore
-from kafkatx.metadata.controller.isr import is_lost
 from kafkatx.types import BrokerNode, IsrChange, PartitionState, Topic, TopicPartition
 
 AT_ONCE = 1000
@@ -51,10 +50,10 @@ class SeenReplicas:
             and state.has_live(broker_id, self._name)
         )
 
-    def is_whole(self, broker_id: int, state: PartitionState) -> bool:
+    def is_whole(self, broker_id: int, revision: int) -> bool:
         """See :class:`kafkatx.broker.replica.leadership.Replicas`."""
-        cluster = self._metadata.state
-        return broker_id in cluster.brokers and not is_lost(broker_id, state, cluster)
+        node: BrokerNode | None = self._metadata.state.brokers.get(broker_id)
+        return node is not None and (node.clean or node.epoch < revision)
 
 
 _Pending = tuple[Partition, Leadership, Asked]

@@ -207,8 +207,8 @@ class FileLogStore:
                 self._unavailable.add(name, log_dir, one.topic_id, state)
             else:
                 self._add(log_dir, one, config, state)
-        saved = log_dir.files.checkpoints.high_watermarks
-        self._high_watermarks.add({name: saved[name] for name in log_dir.logs if name in saved})
+        if self._high_watermarks.restore(log_dir.files.checkpoints.high_watermarks, log_dir.logs):
+            await log_dir.save_high_watermarks()
 
     def _add(self, log_dir: LogDir, found: Found, config: LogConfig, loaded: LoadedLog) -> FileLog:
         log = FileLog(

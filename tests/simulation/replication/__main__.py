@@ -9,6 +9,7 @@ that.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from contextlib import nullcontext
@@ -16,6 +17,8 @@ from contextlib import nullcontext
 from tests.simulation.replication.mutants import MUTANTS
 from tests.simulation.replication.run import STEPS, Failed, Result, run
 
+MOST_FAILURES = 40
+"""Failures after which a run that goes on ends."""
 MUTANT_SEEDS = 1000
 """Seeds within which a mutant must be found."""
 
@@ -77,10 +80,14 @@ def _many(options: argparse.Namespace) -> int:
         except Failed as failed:
             failures.append(failed)
             _say(
-                f"seed {seed}: {str(failed.violation)[:300]}" if options.go_on else f"seed {seed}:\n{failed}"
+                f"seed {seed}: {str(failed.violation).splitlines()[0][:300]}"
+                if options.go_on
+                else f"seed {seed}:\n{failed}"
             )
             if not options.go_on:
                 return 1
+            if len(failures) == MOST_FAILURES:
+                break
         if time.monotonic() - said_s > 10:
             said_s = time.monotonic()
             say()
@@ -108,4 +115,6 @@ def _find(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
+    if os.environ.get("PYTHONHASHSEED") != "0":  # sets of texts have an order that depends on it
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})
     sys.exit(main())

@@ -1,7 +1,6 @@
 """The invariants of what brokers hold and believe, checked after each moment; and those of a cluster at rest.
 
-*   At most one broker acts as the leader of a partition: the one of the state in the tree, in its epoch, and
-    in each epoch one life only.
+*   In each leader epoch one life of one broker acts as the leader: that of the state in the tree.
 *   A high watermark is never above the log's end, and never goes back in a life of a broker. What a leader
     has below it is committed; what others have below theirs is the same.
 *   Each member of the in-sync set, and each broker that may lead beside them, has all that is committed, and
@@ -41,7 +40,7 @@ class Checks:
         self._truth = truth
         self._machines = machines
         self._seen: dict[tuple[Life, PartitionTruth], Seen] = {}
-        self._leaders: dict[PartitionTruth, tuple[Life, Partition]] = {}
+        self._leaders: dict[tuple[PartitionTruth, int], Life] = {}
 
     def check(self, touched: Iterable[Life]) -> None:
         """Check everything that has changed.
@@ -74,15 +73,21 @@ class Checks:
             dirty.clear()
 
     def _check_only(self, life: Life, partition: Partition, truth: PartitionTruth) -> None:
-        """Check that no other life acts as the leader."""
-        before = self._leaders.get(truth)
-        if before is not None and before[0] is life:
-            return
-        if before is not None and before[1].leads and before[0].acts():
-            other, partition = before
-            if other.broker.topics.find(*truth.name) is partition and self._is_of(other, truth):
-                raise Violation(f"{other.name} and {life.name} act as leaders of {truth.name}")
-        self._leaders[truth] = (life, partition)
+        """Check that no other life acts as the leader in the same epoch.
+
+        One that leads no more, but has not heard of it, may act in its earlier epoch: it can commit only what
+        all members have.
+        """
+        epoch = partition.leader_epoch
+        before = self._leaders.get((truth, epoch))
+        if before is None:
+            self._leaders[truth, epoch] = life
+            if (truth.leaders.get(epoch)) != life.broker_id:
+                raise Violation(f"{life.name} leads {truth.name} in epoch {epoch}, but it is {truth.state}")
+        elif before is not life:
+            raise Violation(
+                f"{life.name} leads {truth.name} in epoch {epoch}, in which {before.name} has led"
+            )
 
     def _is_of(self, life: Life, truth: PartitionTruth) -> bool:
         """Return True if a broker's log is that of the topic as it is now."""
@@ -120,7 +125,7 @@ class Checks:
             )
         if seen.losses != truth.losses:
             seen.losses, seen.behind = truth.losses, True
-        elif hw < seen.high_watermark and not seen.behind:
+        elif hw < seen.high_watermark and not truth.losses:
             raise Violation(
                 f"the high watermark of {truth.name} goes back on {life.name} from {seen.high_watermark}"
                 f" to {hw}"
@@ -133,15 +138,7 @@ class Checks:
         seen = self._changed(life, partition, truth, True)
         if seen is None:
             return False
-        state, epoch = truth.state, partition.leader_epoch
-        if (state.leader, state.leader_epoch) != (life.broker_id, epoch):
-            raise Violation(
-                f"{life.name} acts as the leader of {truth.name} in epoch {epoch}, but it is {state}"
-            )
-        acted = truth.acted.setdefault(epoch, life.name)
-        if acted != life.name:
-            raise Violation(f"{life.name} leads {truth.name} in epoch {epoch}, in which {acted} has led")
-        log = life.home.disk.logs[truth.name]
+        epoch = partition.leader_epoch
         latest = partition.log.epoch_at(partition.log.log_end_offset)
         if latest > epoch:
             raise Violation(
@@ -150,8 +147,10 @@ class Checks:
         seen.behind = False
         before = truth.end
         if partition.high_watermark > before:
-            truth.commit(log, partition.high_watermark, life.name)
-        truth.compare(life.broker_id, life.home.disk, truth.end, f"{life.name}, the leader,")
+            truth.commit(life.home.disk.logs[truth.name], partition.high_watermark, life.name)
+        if epoch != truth.state.leader_epoch:
+            return True
+        truth.compare(life.broker_id, life.home.disk, truth.end, lambda: f"{life.name}, the leader,")
         if partition.log.log_end_offset < truth.end:
             raise Violation(f"{life.name} leads {truth.name}, whose records below {truth.end} are committed, "
                             f"and its log ends at {partition.log.log_end_offset}")  # fmt: skip
@@ -166,15 +165,21 @@ class Checks:
         if seen is None:
             return False
         hw = partition.high_watermark
-        if seen.behind and hw > truth.end:
-            return True
-        seen.behind = False
-        if hw > truth.end:
-            raise Violation(
-                f"{life.name} has the high watermark {hw} of {truth.name}; committed is {truth.end}"
+        if seen.behind:
+            log = life.home.disk.logs[truth.name]
+            seen.behind = hw > truth.end or any(
+                log.records.get(offset) not in (None, record)
+                for offset, record in truth.committed.items()
+                if offset < hw
             )
+            return True
+        if hw > truth.end:
+            # it has led until a moment ago, or in the life before this one: all members must have that
+            truth.commit(life.home.disk.logs[truth.name], hw, life.name)
         if life.broker_id not in truth.damaged:
-            truth.compare(life.broker_id, life.home.disk, hw, f"below its high watermark {hw}, {life.name}")
+            truth.compare(
+                life.broker_id, life.home.disk, hw, lambda: f"below its high watermark {hw}, {life.name}"
+            )
         return True
 
     def _check_members(self, truths: Iterable[PartitionTruth]) -> None:
@@ -184,8 +189,15 @@ class Checks:
                 continue
             for broker_id in truth.state.members:
                 if broker_id not in truth.damaged:
-                    who = f"broker {broker_id}, which may lead ({truth.state}),"
-                    truth.compare(broker_id, self._machines[broker_id].disk, truth.end, who)
+                    self._compare_member(truth, broker_id)
+
+    def _compare_member(self, truth: PartitionTruth, broker_id: int) -> None:
+        truth.compare(
+            broker_id,
+            self._machines[broker_id].disk,
+            truth.end,
+            lambda: f"broker {broker_id}, which may lead ({truth.state}),",
+        )
 
     # --- at rest
 
@@ -200,24 +212,26 @@ class Checks:
                 raise Violation(f"at rest, {name} has no leader: {state}")
             if set(state.isr) != set(truth.replicas) or state.eligible or state.recovering:
                 raise Violation(f"at rest, {name} has {state}, not the ISR {truth.replicas}")
-            logs = {each: self._machines[each].disk.logs.get(name) for each in truth.replicas}
-            leader = logs[state.leader]
-            assert leader is not None
-            starts = []
-            for broker_id, log in logs.items():
-                life = self._machines[broker_id].life
-                here = life.broker.topics.find(*name)
-                if log is None or here is None:
-                    raise Violation(f"at rest, {life.name} has no log of {name}")
-                starts.append(here.log.log_start_offset)
-                if here.high_watermark != here.log.log_end_offset or here.high_watermark != truth.end:
-                    raise Violation(
-                        f"at rest, {life.name} has the high watermark {here.high_watermark} of {name}, which"
-                        f" ends at {here.log.log_end_offset}; committed is {truth.end}"
-                    )
-                found = {at: one for at, one in log.records.items() if at >= here.log.log_start_offset}
-                expected = {at: one for at, one in leader.records.items() if at >= here.log.log_start_offset}
-                if found != expected:
-                    raise Violation(f"at rest, the log of {name} on {life.name} is not its leader's")
-            if len(set(starts)) > 1:
-                raise Violation(f"at rest, the logs of {name} begin at {starts}")
+            self._check_equal(truth)
+
+    def _check_equal(self, truth: PartitionTruth) -> None:
+        """Check that all replicas have the same records above all log starts, and all are committed."""
+        name = truth.name
+        here = {one: self._machines[one].life.broker.topics.find(*name) for one in truth.replicas}
+        start = truth.start
+        logs = []
+        for broker_id, partition in here.items():
+            life = self._machines[broker_id].life
+            log = life.home.disk.logs.get(name)
+            if log is None or partition is None:
+                raise Violation(f"at rest, {life.name} has no log of {name}")
+            end = partition.log.log_end_offset
+            if partition.high_watermark != end or end != truth.end:
+                raise Violation(
+                    f"at rest, {life.name} has the high watermark {partition.high_watermark} of {name}, which"
+                    f" ends at {end}; committed is {truth.end}"
+                )
+            logs.append({offset: record for offset, record in log.records.items() if offset >= start})
+            if logs[0] != logs[-1]:
+                other = [*sorted(logs[0].items() ^ logs[-1].items())[:4]]
+                raise Violation(f"at rest, the log of {name} on {life.name} is another: {other}")

@@ -126,16 +126,21 @@ class Clients:
             raise ConnectionFailed(f"no answer from {host}") from error
         return made
 
-    def leader(self, partition: TopicPartition) -> int | None:
-        """Return the leader of a partition by the state of any broker that runs; None: not known."""
+    def leader(self, partition: TopicPartition, epoch: int = -1) -> tuple[int, int] | None:
+        """Return the leader of a partition and its epoch, by the state of any broker that runs.
+
+        :param epoch: None is returned for an earlier epoch, and where there is no leader.
+        """
         able = [machine.life for machine in self.world.machines.values() if machine.life.ready]
         if not able:
             return None
         topic = self.world.random.choice(able).store.state.topics.get(partition.topic)
         if topic is None or len(topic.partitions) <= partition.partition:
             return None
-        leader = topic.partitions[partition.partition].leader
-        return leader if leader >= 0 else None
+        state = topic.partitions[partition.partition]
+        return (
+            (state.leader, state.leader_epoch) if min(state.leader, state.leader_epoch - epoch) >= 0 else None
+        )
 
     def partition(self) -> PartitionTruth | None:
         """Return a partition by chance."""
@@ -159,6 +164,7 @@ class Producer:
         self._ids: dict[PartitionTruth, int] = {}
         self._losses: dict[PartitionTruth, int] = {}
         self._offsets: dict[PartitionTruth, int] = {}
+        self._epochs: dict[PartitionTruth, int] = {}
         self._values = 0
         self.acknowledged = 0
 
@@ -166,7 +172,7 @@ class Producer:
         """Produce until the end."""
         clients, random = self._clients, self._random
         while not clients.ending:
-            await clients.pause(random.choice((0.0, 0.01, 0.05, 0.3)))
+            await clients.pause(random.choice((0.0, 0.02, 0.1, 0.4)))
             truth = clients.partition()
             if truth is not None:
                 acks = ALL if self._idempotent or random.random() < 0.7 else LEADER
@@ -215,9 +221,10 @@ class Producer:
 
     async def _send(self, truth: PartitionTruth, values: list[bytes], acks: int) -> tuple[int, int]:
         """Send a batch; return the error and the base offset; -1 if there is no answer."""
-        leader = self._clients.leader(truth.name)
+        leader = self._clients.leader(truth.name, self._epochs.get(truth, -1))
         if leader is None:
             return -1, -1
+        self._epochs[truth] = leader[1]
         if self._idempotent:
             if truth not in self._ids:
                 self._clients.world.producer_ids += 1
@@ -232,7 +239,7 @@ class Producer:
         data = PartitionProduceData(truth.name.partition, builder.build())
         request = ProduceRequest(None, acks, 1500, [TopicProduceData(truth.name.topic, [data])])
         try:
-            response = await self._clients.ask(leader, 9, request)
+            response = await self._clients.ask(leader[0], 9, request)
         except KafkaTXError:
             return -1, -1
         (answer,) = response.responses[0].partition_responses
@@ -250,33 +257,35 @@ class Reader:
         self._clients = clients
         self._random = clients.world.random
         self.positions: dict[PartitionTruth, int] = {}
+        self._epochs: dict[PartitionTruth, int] = {}
         self._losses: dict[PartitionTruth, int] = {}
 
     async def run(self) -> None:
         """Read until the end."""
         clients, random = self._clients, self._random
         while not clients.ending:
-            await clients.pause(random.choice((0.0, 0.02, 0.1, 0.3)))
+            await clients.pause(random.choice((0.02, 0.1, 0.4)))
             truth = clients.partition()
             if truth is not None:
                 await self.read(truth)
 
     async def read(self, truth: PartitionTruth) -> None:
         """Fetch once from a partition."""
-        leader = self._clients.leader(truth.name)
+        leader = self._clients.leader(truth.name, self._epochs.get(truth, -1))
         if leader is None:
             return
+        self._epochs[truth] = leader[1]
         if self._losses.get(truth, 0) != truth.losses:
             self._losses[truth] = truth.losses
             self.positions[truth] = min(self.positions.get(truth, 0), truth.end)
         losses = truth.losses
         position = self.positions.get(truth, 0)
-        wanted = FetchPartition(truth.name.partition, fetch_offset=position, partition_max_bytes=1 << 16)
+        wanted = FetchPartition(truth.name.partition, leader[1], position, partition_max_bytes=1 << 16)
         request = FetchRequest(
             max_wait_ms=200, min_bytes=1, topics=[FetchTopic(truth.name.topic, partitions=[wanted])]
         )
         try:
-            response = await self._clients.ask(leader, 12, request)
+            response = await self._clients.ask(leader[0], 12, request)
         except KafkaTXError:
             return
         if truth.losses != losses or self._clients.world.truth.partitions.get(truth.name) is not truth:
@@ -393,7 +402,7 @@ async def delete_records(clients: Clients, truth: PartitionTruth, offset: int) -
     losses = truth.losses
     topic = DeleteRecordsTopic(truth.name.topic, [DeleteRecordsPartition(truth.name.partition, offset)])
     try:
-        response = await clients.ask(leader, 2, DeleteRecordsRequest([topic], 2000))
+        response = await clients.ask(leader[0], 2, DeleteRecordsRequest([topic], 2000))
     except KafkaTXError:
         return
     answer = response.topics[0].partitions[0]

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import errno
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
 from contextlib import contextmanager
 from random import Random
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from kafkatx.broker import service as service_module
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.replica import commit_waiters, flushes
+from kafkatx.broker.replica import partition as partition_module
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.service import BrokerService, Parts
 from kafkatx.config import BrokerConfig
@@ -78,7 +80,7 @@ class Life(Clock):
         self.boot = machine.boot
         self.slow_disk_s = 0.0
         self.tree = MemoryTree(machine.server.door(name), SESSION_S, self.seconds)
-        parts = Parts(self._log_store, self._metadata_store, find_retention)
+        parts = Parts(self._log_store, self._metadata_store, find_retention, make_endpoint=self.endpoint)
         self.service = BrokerService(machine.config, parts, self)
         self.broker: Broker = self.service.broker
         self.store: IMetadataStore = self.broker.metadata
@@ -148,9 +150,16 @@ class Life(Clock):
     def _metadata_store(
         self, config: BrokerConfig, workers: object, durable: bool, reactor: object
     ) -> IMetadataStore:
-        return ClusterMetadataStore(
+        made = ClusterMetadataStore(
             self.tree, self, ClusterOptions("memory"), self.now_ms, self.home.new_uuid
         )
+        register, clean = made.register, self.home.is_clean()
+
+        def register_life(directory_ids: Iterable[str], _: bool = True) -> Deferred[None]:
+            return register(directory_ids, clean)
+
+        vars(made)["register"] = register_life
+        return made
 
     def _started(self, service: BrokerService) -> None:
         self.ready = True
@@ -193,6 +202,8 @@ class Life(Clock):
 
         def stopped(result: object) -> None:
             self.home.tell(f"{self.name} has stopped")
+            if not isinstance(result, Failure):
+                self.home.disk.notes["stopped"] = "in order"
             self.alive = False
             self.tree.link.kill(True)
             self.home.network.end_life(self, silent=False)
@@ -234,7 +245,6 @@ class Machine:
     :param failed: called with the failure of what must not fail.
     :param tell: adds a line to the history.
     :ivar boot: counts how often it was switched on.
-    :ivar noted_boot: the boot that the broker has noted beside its logs.
     :ivar lost: the partitions of which records were lost with its power, and which have not been made good.
     """
 
@@ -257,7 +267,6 @@ class Machine:
         self.failed = failed
         self.disk = Disk()
         self.boot = 1
-        self.noted_boot = 0
         self.lives: list[Life] = []
         values = {
             "log.dirs": f"/{self.name}",
@@ -275,7 +284,18 @@ class Machine:
     def topic_id(self, partition: TopicPartition) -> uuid.UUID | None:
         """Return the id of a partition's topic by the state of the broker; None if there is none."""
         topic = self.life.store.state.topics.get(partition.topic) if self.lives else None
-        return topic.topic_id if topic is not None else None
+        if topic is None or partition.partition >= len(topic.partitions):
+            return None
+        here = self.broker_id in topic.partitions[partition.partition].replicas
+        return topic.topic_id if here else None
+
+    def is_clean(self) -> bool:
+        """Return True if nothing can be lost since the last life began; note that another begins."""
+        notes = self.disk.notes
+        clean = notes.get("boot") in (None, str(self.boot)) or notes.get("stopped") == "in order"
+        notes["boot"] = str(self.boot)
+        notes.pop("stopped", None)
+        return clean
 
     def start(self, now_s: float) -> Life:
         """Start the broker, which does not run."""
@@ -295,29 +315,13 @@ class _Workers:
     """The workers of a life, in place of threads."""
 
     def __init__(self, life: Life) -> None:
-        self.life = life
+        self._life = life
 
     def __call__(self, name: str) -> Worker:
-        return self.life.worker(name)
+        return self._life.worker(name)
 
     def stop(self) -> None:
         """Stop nothing: they are no threads."""
-
-
-class _BootRecord:
-    """The boot that a machine has noted beside its logs."""
-
-    def __init__(self, workers: _Workers) -> None:
-        self._life = workers.life
-
-    def is_same(self, directories: Sequence[str]) -> Deferred[bool]:
-        """Return True if the logs were last used in this boot."""
-        return succeed(self._life.home.noted_boot == self._life.boot)
-
-    def note(self, directories: Sequence[str]) -> Deferred[None]:
-        """Note this boot."""
-        self._life.home.noted_boot = self._life.boot
-        return succeed(None)
 
 
 class _WallClock:
@@ -333,27 +337,53 @@ class _WallClock:
 
 
 def _make_broker(
-    config: BrokerConfig,
-    metadata: IMetadataStore,
-    store: ILogStore,
-    life: Life,
-    workers: Any,
-    *rest: Any,
-    **named: Any,
+    config: BrokerConfig, metadata: IMetadataStore, store: ILogStore, life: Life, workers: Any, **more: Any
 ) -> Broker:
-    return Broker(config, metadata, store, life, workers, life.now_ms, life.endpoint)
+    return Broker(config, metadata, store, life, workers, life.now_ms, **more)
+
+
+class OrderedSet(MutableSet[Any]):
+    """A set in the order of insertion: what waits is woken in the same order in each run."""
+
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        self._items = dict.fromkeys(items)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, value: Any) -> None:
+        """Add an item."""
+        self._items[value] = None
+
+    def discard(self, value: Any) -> None:
+        """Remove an item, if it is there."""
+        self._items.pop(value, None)
+
+
+@contextmanager
+def ordered() -> Iterator[None]:
+    """Let modules that keep objects in sets keep them in the order of insertion."""
+    modules = [vars(each) for each in (partition_module, flushes, commit_waiters)]
+    for names in modules:
+        names["set"] = OrderedSet
+    try:
+        yield
+    finally:
+        for names in modules:
+            del names["set"]
 
 
 @contextmanager
 def simulated() -> Iterator[None]:
     """Have a service take from its life what it else takes from the process."""
     names = vars(service_module)
-    replaced = {
-        "ThreadWorkers": _Workers,
-        "BootRecord": _BootRecord,
-        "WallClock": _WallClock,
-        "Broker": _make_broker,
-    }
+    replaced = {"ThreadWorkers": _Workers, "WallClock": _WallClock, "Broker": _make_broker}
     before = {name: names[name] for name in replaced}
     names.update(replaced)
     try:

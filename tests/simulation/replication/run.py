@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from tests.simulation.replication.chances import Chances
+from tests.simulation.replication.machine import ordered
 from tests.simulation.replication.world import World
 from tests.simulation.transactions import Violation
 
-STEPS = 150
+STEPS = 120
 REST_S = 60.0
 """Seconds without a fault within which a cluster must come to rest."""
 SHOWN_LINES = 150
@@ -62,7 +63,7 @@ def run(seed: int, steps: int = STEPS) -> Result:
     violation = None
     gc.disable()  # coroutines of dead processes are not ended in the middle
     try:
-        with world:
+        with ordered(), world:
             chances = Chances(world)
             chances.begin()
             for _ in range(steps):
@@ -92,7 +93,7 @@ def _rest(world: World) -> None:
 
     :raises Violation: the cluster does not come to rest.
     """
-    world.advance(8.0)
+    world.advance(3.0)
     world.clients.ending = True
     end_s = world.now_s + REST_S
     while True:

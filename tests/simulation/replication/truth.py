@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import define, field, frozen
@@ -48,11 +48,11 @@ class PartitionTruth:
     :ivar values: the offset of each committed value.
     :ivar losses: how often committed records were given up, or may have been.
     :ivar leaders: the leader of each leader epoch.
-    :ivar acted: which life has acted as the leader in each leader epoch.
-    :ivar damaged: members that have lost records with the power of their machine.
+    :ivar damaged: members that may have lost records with the power of their machine.
     :ivar matched: for each broker, the offset up to which its log was compared.
     :ivar starts: for each broker, the highest log start offset that was seen.
     :ivar deleted_to: the records below are deleted for good.
+    :ivar commits: the ends to which records were committed, and who did that.
     """
 
     name: TopicPartition
@@ -65,11 +65,11 @@ class PartitionTruth:
     end: int = 0
     losses: int = 0
     leaders: dict[int, int] = field(factory=dict)
-    acted: dict[int, str] = field(factory=dict)
     damaged: set[int] = field(factory=set)
     matched: dict[int, int] = field(factory=dict)
     starts: dict[int, int] = field(factory=dict)
     deleted_to: int = 0
+    commits: list[tuple[int, str]] = field(factory=list)
 
     @property
     def start(self) -> int:
@@ -96,8 +96,13 @@ class PartitionTruth:
                         f" which is at {first}, too"
                     )
         self.end = end
+        self.commits.append((end, f"{who} in epoch {self.state.leader_epoch}"))
 
-    def compare(self, broker_id: int, disk: Disk, end: int, who: str) -> None:
+    def committer(self, offset: int) -> str:
+        """Say who has committed an offset, and when it ended there."""
+        return next((f"committed by {who} up to {end}" for end, who in self.commits if end > offset), "")
+
+    def compare(self, broker_id: int, disk: Disk, end: int, who: Callable[[], str]) -> None:
         """Compare the log of a broker with what is committed, up to an offset.
 
         :raises Violation: a committed record is missing there, or is another.
@@ -105,7 +110,7 @@ class PartitionTruth:
         log = disk.logs.get(self.name)
         if log is None or log.topic_id != self.topic_id:
             if end > self.start:
-                raise Violation(f"{who} has no log of {self.name}, whose records below {end} are committed")
+                raise Violation(f"{who()} has no log of {self.name}, whose records below {end} are committed")
             return
         matched = self.matched.get(broker_id, 0)
         if log.cut_to < matched:
@@ -115,26 +120,28 @@ class PartitionTruth:
         for offset in range(max(matched, start), end):
             expected = self.committed.get(offset)
             found = log.records.get(offset)
-            if found != expected and (expected is not None or offset >= start):
-                if found is None and expected is not None and offset < self.deleted_to:
-                    continue
+            if found != expected:
+                if offset < self.start and (found is None or expected is None):
+                    continue  # deleted here or there
                 self.matched[broker_id] = matched
-                raise Violation(f"{who} has {found} at {self.name}@{offset}; committed is {expected}")
+                raise Violation(
+                    f"{who()} has {found} at {self.name}@{offset}; {expected} is {self.committer(offset)}"
+                )
         self.matched[broker_id] = max(matched, end)
 
-    def prefix(self, disk: Disk) -> int:
-        """Return the offset up to which a disk has what is committed."""
+    def prefix(self, broker_id: int, disk: Disk) -> int:
+        """Return the offset up to which the disk of a broker has what is committed."""
         log = disk.logs.get(self.name)
         records = log.records if log is not None and log.topic_id == self.topic_id else {}
-        start = min(records, default=0)
-        for offset in range(start, self.end):
+        for offset in range(self.starts.get(broker_id, 0), self.end):
             if records.get(offset) != self.committed.get(offset):
                 return offset
-        return self.end if records else min(self.end, start)
+        return self.end
 
     def give_up(self, end: int) -> None:
         """Give up what was committed at or above an offset: the cluster may have lost it."""
         self.losses += 1
+        self.commits = [each for each in self.commits if each[0] < end]
         for offset in range(end, self.end):
             self.committed.pop(offset, None)
         self.values = {value: offset for value, offset in self.values.items() if offset < end}
@@ -204,38 +211,42 @@ class Truth:
             content.get("leader_recovery_state", 0) == 1,
         )
         truth.state = state
-        what = f"{by} writes {partition}: {state} after {before}"
+
+        def what() -> str:
+            return f"{by} writes {partition}: {state} after {before}"
+
         if not state.isr or not set(state.isr) <= set(truth.replicas):
-            raise Violation(f"{what}: the ISR is empty, or not of the replicas {truth.replicas}")
+            raise Violation(f"{what()}: the ISR is empty, or not of the replicas {truth.replicas}")
         if set(state.isr) & set(state.eligible):
-            raise Violation(f"{what}: members of the ISR are among the others that may lead")
+            raise Violation(f"{what()}: members of the ISR are among the others that may lead")
         if state.leader_epoch < before.leader_epoch or (
             state.leader != before.leader and state.leader_epoch == before.leader_epoch
         ):
-            raise Violation(f"{what}: the leader epoch does not rise")
+            raise Violation(f"{what()}: the leader epoch does not rise")
         if state.leader != NO_LEADER:
             if state.leader not in state.isr:
-                raise Violation(f"{what}: the leader is not in the ISR")
+                raise Violation(f"{what()}: the leader is not in the ISR")
             first = truth.leaders.setdefault(state.leader_epoch, state.leader)
             if first != state.leader:
-                raise Violation(f"{what}: {first} has led in that epoch")
+                raise Violation(f"{what()}: {first} has led in that epoch")
             if state.leader_epoch != before.leader_epoch and before.leader_epoch >= 0:
                 self._check_election(truth, before, what)
         truth.damaged &= set(state.members)
 
-    def _check_election(self, truth: PartitionTruth, before: State, what: str) -> None:
+    def _check_election(self, truth: PartitionTruth, before: State, what: Callable[[], str]) -> None:
         leader = truth.state.leader
-        if leader not in before.members:
+        lost = truth.state.recovering and leader in truth.damaged
+        if leader not in before.members or lost:
             if not truth.unclean:
-                raise Violation(f"{what}: an unclean election, which the topic does not allow")
+                raise Violation(f"{what()}: an unclean election, which the topic does not allow")
             if not truth.state.recovering:
-                raise Violation(f"{what}: an unclean election that is not said")
+                raise Violation(f"{what()}: an unclean election that is not said")
             self._tell(f"{truth.name} is led by {leader} after an unclean election")
         elif not set(before.members) <= truth.damaged:
             return
         else:
-            self._tell(f"{truth.name} is led by {leader}: all that had its records have lost some")
-        truth.give_up(truth.prefix(self._disks[leader]))
+            self._tell(f"{truth.name} is led by {leader}: all that had its records may have lost some")
+        truth.give_up(truth.prefix(leader, self._disks[leader]))
         truth.damaged.discard(leader)
 
 

@@ -179,8 +179,8 @@ class CommitTests(ReplicatedCommitCase):
         self.assertEqual(self.successResultOf(second), [0])
         self.assertEqual((self.offset(), self.offset(group="h")), (5, 6))
 
-    def test_flush_as_well(self) -> None:
-        """With flush.messages a commit counts when this broker has flushed it and the others have it."""
+    def hold_flushes(self) -> list[Deferred[int]]:
+        """Make commits wait for flushes that the test ends; return these."""
         flushes: list[Deferred[int]] = []
 
         def flush() -> Deferred[int]:
@@ -190,6 +190,24 @@ class CommitTests(ReplicatedCommitCase):
         self.patch(type(self.partition.log), "flushed_offset", 0)
         self.patch(self.partition.log, "flush", flush)
         self.partition.flush_messages = 1
+        return flushes
+
+    def test_too_few_during_a_flush(self) -> None:
+        """A commit that is flushed while too few replicas are in sync counts when they are back."""
+        flushes = self.hold_flushes()
+        waiting = self.commit(5)
+        self.metadata.replicate(CONSUMER_OFFSETS, isr=[1], eligible=[2])
+        for flushed in flushes:
+            flushed.callback(1)
+        self.assertEqual(self.successResultOf(waiting), [NOT_AVAILABLE])
+        self.assertIsNone(self.offset())
+        self.metadata.replicate(CONSUMER_OFFSETS, isr=[1, 2])
+        self.catch_up()
+        self.assertEqual(self.offset(), 5)
+
+    def test_flush_as_well(self) -> None:
+        """With flush.messages a commit counts when this broker has flushed it and the others have it."""
+        flushes = self.hold_flushes()
         waiting = self.commit(5)
         self.catch_up()
         self.assertNoResult(waiting)

@@ -25,7 +25,9 @@ from kafkatx.broker.requests.pending_answers import (
 )
 from kafkatx.broker.requests.unique_names import uniting
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.interfaces import IMetadataStore
 from kafkatx.net.requests import Answer, ExclusiveReply, Peer, Reply
+from kafkatx.types import ClusterState
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS
 from kafkatx.wire.api import Api as WireApi
@@ -48,12 +50,16 @@ class Api(Generic[RequestT, ResponseT]):
 
     :ivar answer: answers one request; raises RequestError to refuse all of it.
     :ivar refuse: gives the response that refuses a whole request with one error.
+    :ivar complete: adds to a response what clients need of the cluster's state.
+    :ivar complete_since: the first version of such responses.
     """
 
     request: type[RequestT]
     response: type[ResponseT]
     answer: Callable[[Broker, RequestT, RequestContext], Outcome[ResponseT]]
     refuse: Callable[[RequestT, RequestContext, ErrorCode, str], ResponseT | Staging[ResponseT]]
+    complete: Callable[[ResponseT, ClusterState], None] | None = None
+    complete_since: int = 0
 
 
 @attrs.frozen(eq=False)
@@ -70,9 +76,11 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
     :ivar context: that of the last request, which mostly fits the next one, too.
     """
 
-    __slots__ = ("answer", "context", "decode", "decode_counting", "name", "refuse")
+    __slots__ = ("_complete", "_metadata", "answer", "context", "decode", "decode_counting", "name", "refuse")
 
-    def __init__(self, wire: WireApi, api: Api[RequestT, ResponseT], version: int) -> None:
+    def __init__(
+        self, wire: WireApi, api: Api[RequestT, ResponseT], version: int, metadata: IMetadataStore
+    ) -> None:
         super().__init__(wire.key, version, api.response)
         self.name = f"{wire.name} v{version}"
         self.answer = api.answer
@@ -80,6 +88,14 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
         self.decode = uniting(wire.key, codec.decoder(api.request, version))
         self.decode_counting = uniting(wire.key, codec.counting_decoder(api.request, version))
         self.context: RequestContext | None = None
+        self._metadata = metadata
+        self._complete = api.complete if version >= api.complete_since else None
+
+    def reply(self, response: ResponseT | None, correlation_id: int) -> Reply:
+        """Return the frame of a response, completed; None for None."""
+        if self._complete is not None and response is not None:
+            self._complete(response, self._metadata.state)
+        return super().reply(response, correlation_id)
 
 
 class Dispatch:
@@ -190,7 +206,9 @@ class Dispatch:
                 return None
             name = APIS[api_key].name if api_key in APIS else f"API key {api_key}"
             raise ProtocolViolation(f"{name} version {version} is not offered: see ApiVersions")
-        return self._routes.setdefault((api_key, version), Route(served.api, served.load(), version))
+        return self._routes.setdefault(
+            (api_key, version), Route(served.api, served.load(), version, self._broker.metadata)
+        )
 
     def _unknown_api_versions(self, correlation_id: int, peer: Peer) -> Reply:
         """Answer a newer ApiVersions than ours with a body of version 0 and error 35 (KIP-511)."""

@@ -22,6 +22,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch, Served
 from kafkatx.broker.handlers import SERVED
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
+from kafkatx.broker.replica.logs.boot_id import BootRecord
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import zookeeper
@@ -73,6 +74,7 @@ class BrokerService(Service):
         self.bootstrap = self.advertised = ""
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
+        self._boot = BootRecord(self._threads)
         self.broker = _make_broker(config, parts, reactor, self._threads)
         self.halted = self.broker.replicas.halted
         self._dispatch = Dispatch(self.broker, parts.served)
@@ -112,8 +114,7 @@ class BrokerService(Service):
             await self._unless_stopped(self.broker.metadata.start(node))
             await self.broker.open()
             self._opened = True  # not before: logs that are not ours must get no marker from us
-            log_dirs = [one.directory_id for one in self.broker.store.dirs if one.error is None]
-            await self._unless_stopped(self.broker.metadata.register(log_dirs))
+            await self._register()
             self.broker.fetchers.start()
             await self.broker.groups.open()
             self._share_bootstrap_port()
@@ -134,6 +135,20 @@ class BrokerService(Service):
             topics=len(self.broker.topics.partitions),
             cluster=self.broker.metadata.state.cluster_id,
         )
+
+    async def _register(self) -> None:
+        """Announce this broker; tell if its machine has gone down since its logs were closed."""
+        broker = self.broker
+        log_dirs = [one for one in broker.store.dirs if one.error is None]
+        ids, paths = [one.directory_id for one in log_dirs], [one.path for one in log_dirs]
+        if broker.metadata.lease_remaining_s is None:  # there are no other brokers
+            await self._unless_stopped(broker.metadata.register(ids))
+            return
+        clean = broker.store.closed_cleanly or await self._boot.is_same(paths)
+        if not clean:
+            broker.topics.distrust()
+        await self._unless_stopped(broker.metadata.register(ids, clean))
+        await self._boot.note(paths)  # not before: the cluster must have been told
 
     def _unless_stopped(self, step: Deferred[None]) -> Deferred[None]:
         """Wait for a step of the start that may take as long as the cluster is away, or for the stop.

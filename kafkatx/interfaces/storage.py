@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 from zope.interface import Attribute, Interface
 
+from kafkatx.interfaces.retention import IRetentionPolicy as IRetentionPolicy
+from kafkatx.interfaces.retention import ISegmentFacts as ISegmentFacts
+
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
@@ -57,16 +60,6 @@ class INeedsValidation(IAppended):
     """
 
     validate: Callable[[], object] = Attribute("Validates the records; blocks, so it is called in a worker.")
-
-
-class ISegmentFacts(Interface):
-    """The facts about a segment that a retention policy may use."""
-
-    base_offset: int = Attribute("Offset of the first record that the segment may hold.")
-    size_bytes: int = Attribute("Size of the segment's records.")
-    max_timestamp_ms: int = Attribute(
-        "The largest timestamp of its records, or the file's modification time if no record has one."
-    )
 
 
 class IPartitionLog(Interface):
@@ -398,17 +391,3 @@ class ILogStore(Interface):
 
     def close() -> Deferred[None]:
         """Flush every log, write the clean-shutdown markers and unlock the directories; fires with None."""
-
-
-class IRetentionPolicy(Interface):
-    """Chooses the old segments of a log to delete (``log.cleanup.policy``, ``kafkatx.retention``).
-
-    Factory: ``factory()``. Pure: no I/O, no clock of its own.
-    """
-
-    def expired(segments: Sequence[ISegmentFacts], config: LogConfig, now_ms: int) -> int:
-        """Return the number of *segments*, counted from the oldest, to delete.
-
-        :param segments: the segments, oldest first; the last one is the active one.
-        :param config: the log's settings.
-        """

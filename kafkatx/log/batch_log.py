@@ -19,6 +19,7 @@ from kafkatx.interfaces import IPartitionLog, Worker
 from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.log.append.appender import Appender, FindRetention
 from kafkatx.log.batches.chunk import Chunk
+from kafkatx.log.batches.producers import cut_producers
 from kafkatx.log.batches.search import first_at_or_after, newest
 from kafkatx.log.batches.storage import BatchStorage as BatchStorage
 from kafkatx.log.group_commit import GroupCommit
@@ -100,7 +101,9 @@ class BatchLog:
         self.size_bytes += written.size
         if header.leader_epoch != NO_LEADER_EPOCH:
             self._epochs.assign(header.leader_epoch, header.base_offset)
-        if header.producer_id != NO_PRODUCER_ID:
+        if header.magic < 2:
+            self._epochs.cut_end(0)
+        if header.producer_id != NO_PRODUCER_ID and header.base_sequence >= 0:
             producers.record(
                 header.producer_id,
                 header.producer_epoch,
@@ -296,6 +299,8 @@ class BatchLog:
             self._appender.discard()
             return
         chunks = self.segments
+        if offset < self.log_start_offset:
+            self._keep_log_start(offset)
         self._storage.drop([one for chunk in chunks for one in chunk.written if one.last_offset >= offset])
         while len(chunks) > 1 and chunks[-1].base_offset >= offset:
             chunks.pop()
@@ -307,7 +312,7 @@ class BatchLog:
         self._flushed_offset = min(self._flushed_offset, offset)
         self._cuts += 1
         self._epochs.cut_end(offset)
-        self._appender.producers.truncate(offset)
+        cut_producers(self._appender.producers, offset, chunks, self._storage)
         self._appender.restart_at(offset, self._appender.producers)
 
     def restart_at(self, offset: int) -> None:

@@ -133,15 +133,6 @@ class ProducerStateManager:
         else:
             self.states[producer_id] = state
 
-    def truncate(self, offset: int) -> None:
-        """Forget the batches from *offset* on: enough where the log cannot be read again."""
-        for key, state in list(self.states.items()):
-            kept = tuple(batch for batch in state.batches if batch.last_offset < offset)
-            if kept:
-                self.states[key] = state._replace(batches=kept)
-            else:
-                del self.states[key]
-
     def expire(self, now_ms: int, expiration_ms: int) -> None:
         """Forget the producers that have not written for *expiration_ms*."""
         idle = takewhile(lambda one: now_ms - one[1].last_used_ms >= expiration_ms, self.states.items())

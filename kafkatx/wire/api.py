@@ -72,7 +72,7 @@ def table(apis: Iterable[Api]) -> Mapping[int, Api]:
     return MappingProxyType(by_key)
 
 
-PRODUCE: Final = Api(0, "Produce", range(10), flexible_since=9)
+PRODUCE: Final = Api(0, "Produce", range(11), flexible_since=9)
 FETCH: Final = Api(1, "Fetch", range(17), flexible_since=12)
 LIST_OFFSETS: Final = Api(2, "ListOffsets", range(12), flexible_since=6)
 METADATA: Final = Api(3, "Metadata", range(14), flexible_since=9)

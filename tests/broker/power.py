@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.handlers import delete_records, produce
-from kafkatx.broker.produce.staged_produce import StagedForOne
+from kafkatx.broker.produce.staged_single import StagedForOne
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.log_config import LogConfig

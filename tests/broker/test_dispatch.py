@@ -88,7 +88,7 @@ class UnknownTests(BrokerTestCase):
 
     def test_unknown_version(self) -> None:
         """An unknown version closes the connection; the reason names API and version."""
-        for version in (10, -1):
+        for version in (11, -1):
             with self.assertRaisesRegex(ProtocolViolation, f"Produce version {version} is not offered"):
                 self.ask_raw(0, version)
 

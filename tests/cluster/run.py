@@ -85,16 +85,17 @@ class Run:
         """Do everything, and return what was found; the folder is removed if that is nothing."""
         progress = threading.Thread(target=self._progress, daemon=True)
         progress.start()
+        outcome: Outcome | None = None
         try:
             outcome = self._run()
         finally:
             self._over.set()
-            self._system.keep_logs(self.folder)
+            if outcome is None or not outcome.clean:
+                self._system.keep_files()
+                self._say(f"logs and histories are in {self.folder}")
             self._system.close()
         if outcome.clean:
             shutil.rmtree(self.folder, ignore_errors=True)
-        else:
-            self._say(f"logs and histories are in {self.folder}")
         return outcome
 
     def _run(self) -> Outcome:

@@ -124,14 +124,12 @@ class System:
         for thread in threads:
             thread.join()
 
-    def keep_logs(self, folder: Path) -> None:
-        """Write what the brokers and ZooKeeper servers have logged into a folder."""
+    def keep_files(self) -> None:
+        """Write what the brokers have logged into the folder, and what is on disks that go with the run."""
         for broker_id, broker in self.brokers.items():
-            (folder / f"broker-{broker_id}.log").write_text(broker.log.text())
-        for place, server in self.zookeepers.items():
-            with_log = server.folder / "zookeeper.log"
-            if with_log.exists():
-                shutil.copy(with_log, folder / f"{place}.log")
+            (self.folder / f"broker-{broker_id}.log").write_text(broker.log.text())
+            if self.disks[broker_id].real:
+                shutil.copytree(self.disks[broker_id].folder, self.folder / f"disk-{broker_id}")
 
     # -- what faults do
 

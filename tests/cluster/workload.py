@@ -151,6 +151,9 @@ class Workload:
     def _path(self, kind: str, name: str) -> Path:
         return self._folder / f"{kind}.{name}"
 
+    def _log(self, name: str) -> str:
+        return str(self._folder / f"{name}.log")
+
     def _file(self, kind: str, name: str) -> TextIO:
         self._files.append(open(self._path(kind, name), "w", BUFFER))  # noqa: SIM115
         return self._files[-1]
@@ -161,9 +164,13 @@ class Workload:
             LibrdkafkaProducer(
                 *self._producer("librdkafka-idempotent", ALL, idempotent=True, ordered=True),
                 at,
+                self._log("librdkafka-idempotent"),
                 enable_idempotence=True,
+                max_in_flight=1,  # with more, a failed batch makes it bump its epoch, and send others again
             ),
-            LibrdkafkaProducer(*self._producer("librdkafka-all", ALL), at, acks="all"),
+            LibrdkafkaProducer(
+                *self._producer("librdkafka-all", ALL), at, self._log("librdkafka-all"), acks="all"
+            ),
             KafkaPythonProducer(
                 *self._producer("kafka-python-idempotent", ALL, idempotent=True, ordered=True),
                 at,
@@ -172,7 +179,9 @@ class Workload:
             KafkaPythonProducer(*self._producer("kafka-python-all", ALL), at, idempotent=False),
             OurProducer(*self._producer("ours-idempotent", ALL, idempotent=True, ordered=True), at),
             RawProducer(*self._producer("raw", ALL, idempotent=True), at, self._seed),
-            LibrdkafkaProducer(*self._producer("librdkafka-one", ONE, "1"), at, acks=1),
+            LibrdkafkaProducer(
+                *self._producer("librdkafka-one", ONE, "1"), at, self._log("librdkafka-one"), acks=1
+            ),
         ]
 
     def _producer(

@@ -94,14 +94,6 @@ class CheckTests(SynchronousTestCase):
         producers.expire(1100, 100)
         self.assertEqual(list(producers.states), [2])
 
-    def test_truncate(self) -> None:
-        """Batches from the cut on are forgotten, and producers that have no others."""
-        producers = with_batches((0, 2), (2, 2))
-        producers.record(2, 0, 0, 104, 104, 0)
-        producers.truncate(102)
-        self.assertEqual(list(producers.states), [1])
-        self.assertEqual(producers.check(1, 5, 2, 1), None)
-
 
 class SnapshotTests(SynchronousTestCase):
     """The .snapshot file."""

@@ -11,7 +11,7 @@ from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 from kafkatx.wire.schema import NEVER_FLEXIBLE
 
 SERVED = {
-    0: ("Produce", 0, 9, 9),
+    0: ("Produce", 0, 10, 9),
     1: ("Fetch", 0, 16, 12),
     2: ("ListOffsets", 0, 11, 6),
     3: ("Metadata", 0, 13, 9),

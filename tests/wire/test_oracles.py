@@ -156,4 +156,4 @@ class KafkaPythonTests(SynchronousTestCase):
 
         for_every_version(check)
         self.assertEqual(len(checked), 2 * sum(map(len, OLDEST.values())))
-        self.assertEqual(len(VERSIONS), 408)
+        self.assertEqual(len(VERSIONS), 410)

@@ -32,7 +32,14 @@ from kafkatx.broker.fetch.by_ids import FetchByIds
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.wire.messages.fetch import EpochEndOffset, FetchPartition, FetchRequest, PartitionData
+from kafkatx.wire.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 
 BROKER_EPOCHS_SINCE = 15
 
@@ -74,8 +81,15 @@ def check_replica(broker: Broker, request: FetchRequest, context: RequestContext
     return state.replica_id, state.replica_epoch
 
 
+REFUSED = -2
+"""In place of a leader epoch: the partition was not fit to be read when the fetch came."""
+
+
 class ReplicaFetch(FetchByIds):
     """One fetch of a follower, which :func:`check_replica` has accepted.
+
+    It may name thousands of partitions, of which few have something new: a partition that was fit when the
+    fetch came is not looked up and checked again, as long as it is led in the same epoch.
 
     :param replica: the follower's broker id and epoch.
     """
@@ -88,6 +102,7 @@ class ReplicaFetch(FetchByIds):
         self._limit = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
         self._replica_id, self._replica_epoch = replica
         self._is_enough: bool | None = None
+        self._found: list[tuple[Partition | None, int]] = []
 
     def load(self) -> list[Deferred[None]]:
         """Count the fetch as the follower's progress; measure, and read cold data as other fetches do."""
@@ -99,8 +114,10 @@ class ReplicaFetch(FetchByIds):
             for asked in topic.partitions:
                 partition = self._find(topic.topic, asked.partition)
                 if partition is None or self._check(partition, asked):
+                    self._found.append((partition, REFUSED))
                     self._is_enough = True
                     continue
+                self._found.append((partition, partition.leader_epoch))
                 partition.fetched_by(
                     self._replica_id, self._replica_epoch, asked.fetch_offset, asked.log_start_offset, now_s
                 )
@@ -120,10 +137,57 @@ class ReplicaFetch(FetchByIds):
         self._is_enough = self._is_enough or missing <= 0
         return loading
 
+    def wanted(self) -> list[Partition]:
+        """Return the requested partitions that this broker has."""
+        return [partition for partition, _ in self._found if partition is not None]
+
     def is_enough(self) -> bool:
         """Return True if the reply would have min_bytes, or an error; the first time by what load() found."""
         measured, self._is_enough = self._is_enough, None
-        return super().is_enough() if measured is None else measured
+        if measured is not None:
+            return measured
+        missing, at = min(self._request.min_bytes, self._limit), iter(self._found)
+        for topic in self._request.topics:
+            for asked in topic.partitions:
+                partition, epoch = next(at)
+                if partition is None or partition.error or partition.leader_epoch != epoch:
+                    return True
+                log = partition.log
+                if asked.fetch_offset < log.log_end_offset:
+                    readable = log.readable_bytes(asked.fetch_offset, log.log_end_offset)
+                    missing -= min(readable, asked.partition_max_bytes)
+                    if missing <= 0:
+                        return True
+        return missing <= 0
+
+    def respond(self) -> FetchResponse:
+        """Read the available data, up to the request's limits."""
+        limit, first, at = self._limit, True, iter(self._found)
+        responses = []
+        for topic in self._request.topics:
+            results = []
+            for asked in topic.partitions:
+                result = self._idle(asked, *next(at))
+                if result is None:
+                    result = self._read(topic.topic, asked, limit, first)
+                    size = len(result.records or ())
+                    limit -= size
+                    first = first and not size
+                results.append(result)
+            responses.append(FetchableTopicResponse(topic.topic, topic.topic_id, results))
+        return FetchResponse(responses=responses)
+
+    def _idle(self, asked: FetchPartition, partition: Partition | None, epoch: int) -> PartitionData | None:
+        """Return the answer for a partition whose follower has all of it; None if it must be looked at."""
+        if partition is None or partition.error or partition.leader_epoch != epoch:
+            return None
+        log = partition.log
+        if asked.fetch_offset != log.log_end_offset:
+            return None
+        high_watermark = partition.high_watermark
+        return PartitionData(
+            asked.partition, 0, high_watermark, high_watermark, log.log_start_offset, records=b""
+        )
 
     def _end_offset(self, partition: Partition) -> int:
         return int(partition.log.log_end_offset)

@@ -1,7 +1,7 @@
 """Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
 
-Deviations from Apache Kafka: no preferred read replica; new leaders have no endpoints in the reply (KIP-951);
-a batch larger than a quota allows at once is sent, where Kafka would never send it.
+Deviations from Apache Kafka: no preferred read replica; a batch larger than a quota allows at once is sent,
+where Kafka would never send it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.fetch_sessions import FINAL_EPOCH
+from kafkatx.broker.requests.leader_hints import FETCH_SINCE, hint_consumers
 from kafkatx.broker.requests.unique_names import Names
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.codec import encoder
@@ -146,4 +147,4 @@ def refuse(request: FetchRequest, context: RequestContext, code: ErrorCode, mess
     return FetchResponse(error_code=code, responses=responses)
 
 
-API = Api(FetchRequest, FetchResponse, answer, refuse)
+API = Api(FetchRequest, FetchResponse, answer, refuse, hint_consumers, FETCH_SINCE)

@@ -4,6 +4,10 @@ Nothing is in remote storage here: the earliest local offset (-4) is the log sta
 neither a last tiered offset (-5) nor one whose upload is pending (-6). ``timeout_ms`` is about remote storage
 only. A special time that the request's version does not know is UNSUPPORTED_VERSION of its partition.
 
+A new leader of a partition with several replicas does not know for a moment how much is committed. Until its
+high watermark is at the start of its epoch it answers OFFSET_NOT_AVAILABLE, or LEADER_NOT_AVAILABLE before
+version 5 (KIP-207): the offset would be one that consumers have seen before.
+
 As in Apache Kafka, a partition that is repeated in a request is refused. Version 0 answers as Kafka 0.8
 did: the start offsets of segments, newest first, that were last written at or before the time asked for.
 """
@@ -46,10 +50,13 @@ SPECIAL_TIMES_SINCE = {
 _NEVER = 1 << 15
 NAMES = partitions("topics", "name", "partitions", "partition_index")
 
+NOT_AVAILABLE_SINCE = 5
+
 Search: TypeAlias = tuple[
-    ListOffsetsPartitionResponse, int, Callable[[], "Deferred[tuple[int, int, int] | None]"]
+    ListOffsetsPartitionResponse, int, Callable[[], "Deferred[tuple[int, int, int] | None]"], ErrorCode
 ]
-"""An incomplete result, the end of what the reader may see, and the search that completes the result."""
+"""An incomplete result, the end of what the reader may see, the search that completes the result, and the
+error if nothing is found that the reader may see."""
 
 
 def answer(
@@ -94,18 +101,31 @@ def _offset(
     """
     log, time = partition.log, asked.timestamp
     end = partition.last_stable_offset if committed else partition.high_watermark
+    unknown = _unknown_end(partition, version)
     result = ListOffsetsPartitionResponse(asked.partition_index)
-    if time == LATEST:
+    if time == LATEST and unknown:
+        result.error_code = unknown
+    elif time == LATEST:
         result.offset, result.leader_epoch = end, log.epoch_at(end)
     elif time < 0 and version < SPECIAL_TIMES_SINCE.get(time, _NEVER):
         result.error_code = ErrorCode.UNSUPPORTED_VERSION
     elif time in (EARLIEST, EARLIEST_LOCAL):
         result.offset, result.leader_epoch = log.log_start_offset, log.epoch_at(log.log_start_offset)
     elif time == MAX_TIMESTAMP:
-        searches.append((result, end, log.max_timestamp))
+        searches.append((result, end, log.max_timestamp, unknown))
     elif time not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        searches.append((result, end, partial(log.offset_for_timestamp, time)))
+        searches.append((result, end, partial(log.offset_for_timestamp, time), unknown))
     return result
+
+
+def _unknown_end(partition: Partition, version: int) -> ErrorCode:
+    """Return the error of a leader that does not know yet how much is committed; NONE if it does."""
+    leadership = partition.leadership
+    if leadership is None or partition.high_watermark >= leadership.epoch_start_offset:
+        return ErrorCode.NONE
+    return (
+        ErrorCode.OFFSET_NOT_AVAILABLE if version >= NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
+    )
 
 
 async def _search_all(searches: list[Search], response: ListOffsetsResponse) -> ListOffsetsResponse:
@@ -113,7 +133,7 @@ async def _search_all(searches: list[Search], response: ListOffsetsResponse) -> 
 
     When the client disconnects, the current search ends and the others do not begin.
     """
-    for result, end, search in searches:
+    for result, end, search, unknown in searches:
         try:
             found = await search()
         except RequestError as error:
@@ -123,6 +143,8 @@ async def _search_all(searches: list[Search], response: ListOffsetsResponse) -> 
         else:
             if found is not None and found[0] < end:  # otherwise the reader may not see it
                 result.offset, result.timestamp, result.leader_epoch = found
+            else:
+                result.error_code = unknown
     return response
 
 
@@ -139,7 +161,8 @@ def _segments_before(partition: Partition, asked: ListOffsetsPartition) -> ListO
         ]
         if asked.timestamp == LATEST or len(segments) == len(log.segments):
             segments.append(partition.high_watermark)
-        offsets = sorted(set(segments), reverse=True)
+        seen = {min(offset, partition.high_watermark) for offset in segments}
+        offsets = sorted(seen, reverse=True)
     limit = max(0, asked.max_num_offsets)
     return ListOffsetsPartitionResponse(asked.partition_index, 0, offsets[:limit])
 

@@ -1,4 +1,4 @@
-"""Produce (key 0), versions 0-9.
+"""Produce (key 0), versions 0-10.
 
 Deviation from Apache Kafka: a request that repeats a partition is refused; Kafka stores the last of the
 repeated parts only, and acknowledges it. ``acks=-1`` with one replica is answered as soon as the
@@ -18,15 +18,15 @@ from kafkatx.broker.produce.staged_produce import (
     ALL,
     OFFLINE,
     ONE_BATCH_SINCE,
-    StagedForCommit,
-    StagedForOne,
     StagedProduce,
     StoredPart,
     UnvalidatedPart,
     UnvalidatedProduce,
 )
+from kafkatx.broker.produce.staged_single import StagedForCommit, StagedForOne
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
+from kafkatx.broker.requests.leader_hints import PRODUCE_SINCE, hint_producers
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
 from kafkatx.broker.requests.unique_names import partitions
 from kafkatx.errors import ErrorCode
@@ -288,4 +288,4 @@ def refuse(request: ProduceRequest, context: RequestContext, code: ErrorCode, me
     return StagedProduce(request.acks, ProduceResponse(responses), [])
 
 
-API = Api(ProduceRequest, ProduceResponse, answer, refuse)
+API = Api(ProduceRequest, ProduceResponse, answer, refuse, hint_producers, PRODUCE_SINCE)

@@ -22,6 +22,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.table import replication
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IMetadataStore
+from kafkatx.metadata.controller.isr import is_lost
 from kafkatx.types import BrokerNode, IsrChange, PartitionState, Topic, TopicPartition
 
 AT_ONCE = 1000
@@ -50,10 +51,10 @@ class SeenReplicas:
             and state.has_live(broker_id, self._name)
         )
 
-    def is_whole(self, broker_id: int, revision: int) -> bool:
+    def is_whole(self, broker_id: int, state: PartitionState) -> bool:
         """See :class:`kafkatx.broker.replica.leadership.Replicas`."""
-        node: BrokerNode | None = self._metadata.state.brokers.get(broker_id)
-        return node is not None and (node.clean or node.epoch < revision)
+        cluster = self._metadata.state
+        return broker_id in cluster.brokers and not is_lost(broker_id, state, cluster)
 
 
 _Pending = tuple[Partition, Leadership, Asked]

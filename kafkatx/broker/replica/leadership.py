@@ -32,10 +32,10 @@ class Replicas(Protocol):
     def may_join(self, broker_id: int, broker_epoch: int) -> bool:
         """Return True if a replica may join: its broker lives in that epoch, does not stop, its dir works."""
 
-    def is_whole(self, broker_id: int, revision: int) -> bool:
-        """Return True if a replica that was in sync by the state of *revision* still has all its records.
+    def is_whole(self, broker_id: int, state: PartitionState) -> bool:
+        """Return True if a replica that was in sync by a state still has all its records.
 
-        Its broker is live, and either has not registered since, or its machine did not go down.
+        Its broker is live, and its machine did not go down since the state was written.
         """
 
 
@@ -240,9 +240,9 @@ class Leadership:
 
         A member leaves that was not caught up for ``replica.lag.time.max.ms``. With any change, members
         leave that are not live: the cluster would refuse a state that names them. So do those whose machine
-        went down since the state was written, until they have shown what is left of their logs: a later
-        state that names them would vouch for them. Another replica joins if it has all that is committed,
-        all from before this epoch, and is caught up.
+        went down since the state was written: a later state that names them would vouch for their logs. They
+        join again with the next change. Another replica joins if it has all that is committed, all from
+        before this epoch, and is caught up.
 
         The same in-sync replicas are asked for again to clear ``recovering``, and ``eligible`` where their
         number suffices.
@@ -264,15 +264,7 @@ class Leadership:
         again = state.recovering or (bool(state.eligible) and len(state.isr) >= self.min_insync)
         if not late and not joining and not again:
             return None
-        staying = [
-            one
-            for one in members
-            if one not in late
-            and (
-                replicas.is_whole(one, state.revision)
-                or self.may_join(one, own_end, high_watermark, now_s, lag_s, replicas)
-            )
-        ]
+        staying = [one for one in members if one not in late and replicas.is_whole(one, state)]
         return (self._broker_id, *staying, *joining)
 
     def may_join(

@@ -71,8 +71,7 @@ class Partition:
     :ivar min_insync: the same, at most the number of replicas: with fewer in-sync replicas nothing is
         committed, and acks=all is refused.
     :ivar flush_messages: with this many unflushed records, a produce request waits for the disk.
-    :ivar flush_s: a record is flushed this long after it was written, in seconds; None: no such limit.
-    :ivar flush_timer: the timer of that flush; None while nothing is scheduled.
+    :ivar flush_s: seconds from a write to its flush by :attr:`flush_timer`; None: no such limit.
     :ivar produce_replies: encoded replies to produce requests for this partition alone, by their version.
     """
 
@@ -243,6 +242,8 @@ class Partition:
         self._wake_committed()
         if self.commit_waiters:
             self.commit_waiters.advance(self)
+        for delete in tuple(self.delayed_deletes):
+            delete.wake()
 
     def configure(self, config: LogConfig) -> None:
         """Take over the settings of the log, which uses them already."""
@@ -293,10 +294,9 @@ class Partition:
     ) -> None:
         """Note that a replica has everything below *fetch_offset*, as its fetch says.
 
-        The request was checked: the leader epoch, the broker epoch, and that the replica's log has not
-        diverged. It is ignored if this broker does not lead, or the fetcher is no replica.
-
-        :param now_s: the time by the monotonic clock.
+        The request was checked: its leader epoch and broker epoch, and that the replica's log has not
+        diverged. It is ignored if this broker does not lead, or the fetcher is no replica. *now_s* is
+        the time of the monotonic clock.
         """
         leadership = self.leadership
         if leadership is None:
@@ -338,6 +338,11 @@ class Partition:
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         log.deletable_end = self.high_watermark
 
+    def distrust(self) -> None:
+        """Forget what is committed: after a power cut, the end of the log may be an old one."""
+        if self.replicated and not self.offline:
+            self.high_watermark = self._woken_at = self.log.deletable_end = self.log.log_start_offset
+
     # --- waiting
 
     def _flushed(self) -> None:
@@ -355,10 +360,10 @@ class Partition:
         return self.high_watermark
 
     def wake(self) -> None:
-        """Wake all delayed fetches: the partition has changed."""
+        """Wake all delayed fetches and deletions: the partition has changed."""
         self._woken_at = self.high_watermark
-        for fetch in (*self.delayed_fetches, *self.replica_fetches):
-            fetch.wake()
+        for waiter in (*self.delayed_fetches, *self.replica_fetches, *self.delayed_deletes):
+            waiter.wake()
 
     def wake_written(self) -> None:
         """Wake the fetches that wait for what was written: consumers see it when it is committed."""

@@ -128,6 +128,15 @@ class Topics:
             for name in before.topics.keys() | after.topics.keys():
                 self._look_at(name)
 
+    def distrust(self) -> None:
+        """Trust no high watermark of before: the machine went down, and logs may lack what they had.
+
+        A log that was cut and written anew may even be as it was before the cut.
+        """
+        for name in self.partitions:
+            for partition in self.of(name):
+                partition.distrust()
+
     def _log_config(self, topic: str) -> LogConfig:
         known: Topic | None = self._metadata.state.topics.get(topic)
         return self._settings.of(known)[0] if known else self._settings.default()

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.errors import CorruptRecords
 from kafkatx.log.partition.location import LogLocation
 from kafkatx.log.segment import restart
 from kafkatx.log.segment.batches import Parts, StagedBatches
@@ -208,6 +210,9 @@ class LocalLog:
         if batch is not None:
             last.truncate(batch.position, min(offset, batch.base_offset))
         self._begin_at(offset, now_ms)
+        with suppress(CorruptRecords):
+            if len(segments) > 1 and segments[-2].next_offset() < offset:
+                self.allow_gaps(offset)  # the batch that held the offset, or compaction
         self.size_bytes = sum(segment.size for segment in segments)
 
     def _begin_at(self, offset: int, now_ms: int) -> None:

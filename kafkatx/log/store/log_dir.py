@@ -78,7 +78,7 @@ class LogDir:
         self._high_watermarks = high_watermarks or HighWatermarks()
         self._said_full_s: float | None = None
         self._starts = GroupCommit(self._save_log_starts)
-        self._after_cuts = GroupCommit(self._save_after_cuts)
+        self._after_cuts = GroupCommit(self.save_offsets)
 
     @property
     def path(self) -> str:
@@ -218,18 +218,6 @@ class LogDir:
         """
         self._high_watermarks.lower(log)
         self._after_cuts.join().addErrback(lambda failure: failure.trap(OSError) and None)
-
-    def _save_after_cuts(self) -> Deferred[None]:
-        points, _, high_watermarks = self.offsets()
-        cleaned = self.cleaned()
-
-        def save() -> None:
-            checkpoints = self.files.checkpoints
-            checkpoints.save_recovery_points(points)
-            checkpoints.save_high_watermarks(high_watermarks)
-            checkpoints.save_cleaned(cleaned)
-
-        return self.run(save, "writing checkpoints")
 
     def save_high_watermarks(self) -> Deferred[None]:
         """Write the high watermarks; fails with OSError."""

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
@@ -31,7 +32,7 @@ def with_faults(served: Iterable[Served], rules: Rules) -> tuple[Served, ...]:
 
 def _load(served: Served, rules: Rules) -> Api[Message, Message]:
     api = served.load()
-    return Api(api.request, api.response, partial(_answer, api, rules, served.api.name), api.refuse)
+    return attrs.evolve(api, answer=partial(_answer, api, rules, served.api.name))
 
 
 def _answer(

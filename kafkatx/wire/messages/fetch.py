@@ -15,6 +15,7 @@ from __future__ import annotations
 import uuid
 
 from kafkatx.types import Records
+from kafkatx.wire.leaders import LeaderIdAndEpoch, NodeEndpoint
 from kafkatx.wire.schema import (
     INT8,
     INT16,
@@ -90,13 +91,6 @@ class EpochEndOffset(Struct):
     end_offset: int = field(INT64, default=-1)
 
 
-class LeaderIdAndEpoch(Struct):
-    """The current leader, or -1."""
-
-    leader_id: int = field(INT32, default=-1)
-    leader_epoch: int = field(INT32, default=-1)
-
-
 class SnapshotId(Struct):
     """The snapshot to fetch instead."""
 
@@ -135,15 +129,6 @@ class FetchableTopicResponse(Struct):
     topic: str = field(STRING, until=12)
     topic_id: uuid.UUID = field(UUID, since=13, default=NULL_UUID)
     partitions: list[PartitionData] = field(array(PartitionData))
-
-
-class NodeEndpoint(Struct):
-    """The address of a broker that leads a partition now."""
-
-    node_id: int = field(INT32)
-    host: str = field(STRING)
-    port: int = field(INT32)
-    rack: str | None = field(nullable(STRING))
 
 
 class FetchResponse(Message, key=1, versions=(0, 16), flexible=12):

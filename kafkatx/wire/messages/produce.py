@@ -1,13 +1,14 @@
-"""Produce (key 0), versions 0-9: records for partitions.
+"""Produce (key 0), versions 0-10: records for partitions.
 
 *   0-2 carry message sets of magic 0 and 1; from 3 on exactly one batch of magic 2 per partition.
 *   1 adds the throttle time, 2 the log append time, 3 the transactional id, 5 the log start offset.
-*   7 allows zstd; 8 adds errors of single records (KIP-467); 9 is flexible.
+*   7 allows zstd; 8 adds errors of single records (KIP-467); 9 is flexible; 10 names new leaders (KIP-951).
 """
 
 from __future__ import annotations
 
 from kafkatx.types import Records
+from kafkatx.wire.leaders import LeaderIdAndEpoch, NodeEndpoint
 from kafkatx.wire.schema import (
     INT16,
     INT32,
@@ -36,7 +37,7 @@ class TopicProduceData(Struct):
     partition_data: list[PartitionProduceData] = field(array(PartitionProduceData))
 
 
-class ProduceRequest(Message, key=0, versions=(0, 9), flexible=9):
+class ProduceRequest(Message, key=0, versions=(0, 10), flexible=9):
     """Append records. ``acks``: 0 no response, 1 after the leader's write, -1 after all in-sync replicas'."""
 
     transactional_id: str | None = field(nullable(STRING), since=3)
@@ -62,6 +63,7 @@ class PartitionProduceResponse(Struct):
     log_start_offset: int = field(INT64, since=5, default=-1)
     record_errors: list[BatchIndexAndErrorMessage] = field(array(BatchIndexAndErrorMessage), since=8)
     error_message: str | None = field(nullable(STRING), since=8)
+    current_leader: LeaderIdAndEpoch | None = field(LeaderIdAndEpoch, since=10, tag=0)
 
 
 class TopicProduceResponse(Struct):
@@ -71,8 +73,9 @@ class TopicProduceResponse(Struct):
     partition_responses: list[PartitionProduceResponse] = field(array(PartitionProduceResponse))
 
 
-class ProduceResponse(Message, key=0, versions=(0, 9), flexible=9):
+class ProduceResponse(Message, key=0, versions=(0, 10), flexible=9):
     """The results."""
 
     responses: list[TopicProduceResponse] = field(array(TopicProduceResponse))
     throttle_time_ms: int = field(INT32, since=1)
+    node_endpoints: list[NodeEndpoint] = field(array(NodeEndpoint), since=10, tag=0)

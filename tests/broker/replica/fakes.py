@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.types import TopicPartition
+from kafkatx.types import PartitionState, TopicPartition
 
 
 class FakeCluster:
@@ -47,9 +47,9 @@ class FakeCluster:
         """Return True for a live broker in its present life, unless it is unfit."""
         return self.epochs.get(broker_id) == broker_epoch and broker_id not in self.unfit
 
-    def is_whole(self, broker_id: int, revision: int) -> bool:
-        """Return True for a live broker whose machine did not go down after that revision."""
-        return broker_id in self.epochs and self.went_down.get(broker_id, -1) < revision
+    def is_whole(self, broker_id: int, state: PartitionState) -> bool:
+        """Return True for a live broker whose machine did not go down after the state was written."""
+        return broker_id in self.epochs and self.went_down.get(broker_id, -1) < state.revision
 
     def look_at(self, partition: Partition) -> None:
         """Remember the call."""

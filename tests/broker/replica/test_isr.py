@@ -9,6 +9,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.replica import isr as module
+from kafkatx.broker.replica.isr import SeenReplicas
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode
 from kafkatx.records.builder import build_values
@@ -95,6 +96,17 @@ class LeavingTests(IsrTestCase):
         self.assertEqual(self.changes(), [])
         self.pass_time(3)
         self.assertEqual(self.partition.isr, (1, 3))
+
+    def test_after_a_pause(self) -> None:
+        """A leader that was fenced for long and leads on in its epoch gives its followers the time again."""
+        self.write()
+        self.metadata.fence()
+        self.clock.advance(LAG_S * 20)
+        self.metadata.fence(False)
+        self.pass_time(2, seconds=LAG_S - 1)
+        self.assertEqual(self.changes(), [])
+        self.pass_time(2)
+        self.assertEqual(self.partition.isr, (1, 2))
 
     def test_without_a_lease(self) -> None:
         """A broker without a lease asks for nothing."""
@@ -199,6 +211,18 @@ class JoiningTests(IsrTestCase):
         self.pass_time(2, 3, seconds=LAG_S / 2 + 1)
         self.assertEqual(len(self.asked()), 3)
 
+    def test_high_watermark_after_a_refusal(self) -> None:
+        """A follower whose joining was refused holds nothing up any more."""
+        self.metadata.holding = True
+        self.replicate(self.partition, 3, 3)
+        self.clock.advance(0)
+        self.metadata.begin_to_stop(3)
+        self.write()
+        self.replicate(self.partition, 4, 2)
+        self.assertEqual(self.partition.high_watermark, 3)
+        self.asked()[0].carry_out()
+        self.assertEqual((self.partition.isr, self.partition.high_watermark), ((1, 2), 4))
+
     def test_late_answer(self) -> None:
         """The answer to a change of an earlier state settles nothing (race 11)."""
         self.metadata.holding = True
@@ -274,13 +298,25 @@ class JoiningTests(IsrTestCase):
         self.assertEqual(self.changes(), [])
 
     def test_member_whose_machine_went_down(self) -> None:
-        """The leader vouches for no member that registered again unclean, until it has what is committed."""
+        """The leader vouches for no member that registered again unclean; it joins with the next change."""
         node = self.metadata.state.brokers[2]
         down = attrs.evolve(node, epoch=self.metadata.count(), clean=False)
         self.metadata.change(brokers={**self.metadata.state.brokers, 2: down})
         self.replicate(self.partition, 3, 3)
         self.clock.advance(0)
         self.assertEqual(self.changes()[-1].isr, (1, 3))
+        self.replicate(self.partition, 3, 2)
+        self.clock.advance(0)
+        self.assertEqual(self.partition.isr, (1, 3, 2))
+
+
+class SeenReplicasTests(IsrTestCase):
+    def test_may_join(self) -> None:
+        """A replica may join in the present life of its broker only."""
+        seen = SeenReplicas(self.metadata, self.partition.topic_partition)
+        epoch = self.metadata.state.brokers[2].epoch
+        found = [seen.may_join(*one) for one in ((2, epoch), (2, epoch - 1), (2, epoch + 1), (4, 1))]
+        self.assertEqual(found, [True, False, False, False])
 
 
 class AgainTests(IsrTestCase):

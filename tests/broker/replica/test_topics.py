@@ -349,3 +349,16 @@ class ReplicaTests(ReplicatedTestCase):
         self.addCleanup(again.isr.stop)
         self.assertEqual([one.high_watermark for one in again.of("t")], [1, 1])
         self.assertEqual([one.log.log_end_offset for one in again.of("t")], [2, 1])
+
+    def test_distrust(self) -> None:
+        """After a power cut no high watermark is trusted but that of a sole replica."""
+        partition, alone = self.make_replicated("t", [(1, 2), (1,)])
+        for one in (partition, alone):
+            self.fill_alone(one)
+        self.replicate(partition, 1, 2)
+        alone.advance()
+        self.broker.topics.distrust()
+        self.assertEqual([one.high_watermark for one in (partition, alone)], [0, 1])
+        self.assertEqual(partition.log.deletable_end, 0)
+        self.replicate(partition, 1, 2)
+        self.assertEqual(partition.high_watermark, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -28,6 +29,7 @@ FAST = {
 class LibrdkafkaProducer(Producer):
     """A producer that may be idempotent.
 
+    :param log: the path of a file for the library's log.
     :param conf: settings of the library over those here, with _ for a dot.
     """
 
@@ -39,9 +41,11 @@ class LibrdkafkaProducer(Producer):
         partitions: int,
         rate: float,
         bootstrap: str,
+        log: str,
         **conf: object,
     ) -> None:
         super().__init__(history, name, topic, partitions, rate)
+        self._log = log
         self._conf = {
             **FAST,
             "bootstrap.servers": bootstrap,
@@ -51,13 +55,20 @@ class LibrdkafkaProducer(Producer):
             "retry.backoff.ms": 50,
             "queue.buffering.max.messages": 20_000,
             "error_cb": self._failed,
+            "log_level": 7,
+            "debug": "eos",
             **{setting.replace("_", "."): value for setting, value in conf.items()},
         }
         self._fatal: str = ""
 
     def open(self) -> None:
-        """Make the library's producer."""
-        self._library = Library(self._conf)
+        """Make the library's producer; what it tells of idempotence goes to a file."""
+        logger = logging.getLogger(f"tests.cluster.{self.name}")
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        if not logger.handlers:
+            logger.addHandler(logging.FileHandler(self._log))
+        self._library = Library(self._conf, logger=logger)
 
     def send(self, number: int, partition: int, value: bytes) -> None:
         """Queue a record."""
@@ -67,10 +78,10 @@ class LibrdkafkaProducer(Producer):
             )
         except BufferError:
             self.history.failed(number)  # it was not queued
-        except KafkaException as error:
+        except (KafkaException, SystemError) as error:
             self.note(error)
             self.history.failed(number)
-        self._library.poll(0)
+        self._poll()
         if self._fatal:
             self.finish(1.0)
             self._fatal = ""
@@ -80,7 +91,13 @@ class LibrdkafkaProducer(Producer):
         """Wait for all outcomes."""
         try:
             self._library.flush(timeout_s)
-        except KafkaException as error:
+        except (KafkaException, SystemError) as error:  # a fatal error may be raised as either
+            self.note(error)
+
+    def _poll(self) -> None:
+        try:
+            self._library.poll(0)
+        except (KafkaException, SystemError) as error:
             self.note(error)
 
     def _done(self, number: int, partition: int, error: Any, message: Any) -> None:

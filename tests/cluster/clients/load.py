@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Protocol
 
@@ -51,7 +52,7 @@ class Client:
 
     def note(self, error: object) -> None:
         """Count an error."""
-        text = f"{type(error).__name__}: {error}"[:120]
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"[:150]
         if len(self.errors) < 50 or text in self.errors:
             self.errors[text] = self.errors.get(text, 0) + 1
 
@@ -64,6 +65,7 @@ class Client:
             self.work()
         except BaseException as error:
             self.broken = error
+            self.note("".join(traceback.format_exception(error))[-600:])
 
 
 class Producer(Client):

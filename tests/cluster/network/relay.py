@@ -25,6 +25,7 @@ from typing import Any
 from tests.cluster.network.places import CLIENT, Direction
 
 CHUNK_BYTES = 65536
+PROBE_S = 0.05
 HOST = "127.0.0.1"
 _BROKER = re.compile(rb"broker\.id=(\d+)")
 
@@ -37,7 +38,7 @@ class Relay:
         self._blocked: frozenset[Direction] = frozenset()
         self._changed = asyncio.Event()
         self._open: dict[asyncio.Task[None], Direction] = {}
-        self._servers: list[asyncio.Server] = []
+        self._proxies: list[_Proxy] = []
 
     async def obey(self, command: dict[str, Any]) -> dict[str, Any]:
         """Do what a command says; return the answer."""
@@ -53,15 +54,11 @@ class Relay:
                 task.cancel()
             return {"reset": len(tasks)}
 
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            source = command["listen"] or self._owner(writer.get_extra_info("peername")[1])
-            await self._serve(source, command["to"], command["port"], reader, writer)
+        proxy = _Proxy(self, command["listen"], command["to"], command["port"])
+        self._proxies.append(proxy)
+        return {"port": await proxy.listen()}
 
-        server = await asyncio.start_server(accept, HOST, 0)
-        self._servers.append(server)
-        return {"port": server.sockets[0].getsockname()[1]}
-
-    async def _serve(
+    async def serve(
         self,
         source: str,
         target: str,
@@ -69,7 +66,10 @@ class Relay:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Forward a connection until both ends have closed it, or it is reset."""
+        """Forward a connection until both ends have closed it, or it is reset.
+
+        :raises ConnectionRefusedError: nothing listens at the port.
+        """
         task = asyncio.current_task()
         assert task is not None
         self._open[task] = (source, target)
@@ -85,12 +85,15 @@ class Relay:
             finally:
                 forward.cancel()
                 backward.cancel()
+        except ConnectionRefusedError:
+            raise
         except (OSError, asyncio.CancelledError):
             pass
         finally:
             del self._open[task]
             for one in writers:
-                one.transport.abort()
+                with suppress(RuntimeError):  # the loop has ended
+                    one.transport.abort()
 
     async def _pump(
         self, source: str, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -112,7 +115,7 @@ class Relay:
         while (source, target) in self._blocked:
             await self._changed.wait()
 
-    def _owner(self, port: int) -> str:
+    def owner(self, port: int) -> str:
         """Return the broker whose process has the socket of this port; "client" if none has."""
         inode = _inode(port)
         for pid in _children(self._parent):
@@ -121,6 +124,42 @@ class Relay:
                 if found and inode in _sockets(pid):
                     return found[1].decode()
         return CLIENT
+
+
+class _Proxy:
+    """A listening port in front of a server; it refuses connections while the server does."""
+
+    def __init__(self, relay: Relay, source: str | None, target: str, target_port: int) -> None:
+        self._relay, self._source, self._target, self._target_port = relay, source, target, target_port
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._probing: asyncio.Task[None] | None = None
+
+    async def listen(self) -> int:
+        """Accept connections; return the port, which is the same each time."""
+        self._server = await asyncio.start_server(self._accept, HOST, self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self._port
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        source = self._source or self._relay.owner(writer.get_extra_info("peername")[1])
+        try:
+            await self._relay.serve(source, self._target, self._target_port, reader, writer)
+        except ConnectionRefusedError:
+            if self._server is not None:
+                self._server.close()
+                self._server = None
+                self._probing = asyncio.create_task(self._probe())
+
+    async def _probe(self) -> None:
+        """Listen again when the server does."""
+        while True:
+            await asyncio.sleep(PROBE_S)
+            with suppress(OSError):
+                _, writer = await asyncio.open_connection(HOST, self._target_port)
+                writer.transport.abort()
+                await self.listen()
+                return
 
 
 def _inode(port: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -24,9 +25,9 @@ sys.stdout.write(connection.recv(1).decode())
 class Server:
     """A server that answers each byte by the same one, and keeps what it got."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.got = b""
-        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening = socket.create_server(("127.0.0.1", port))
         self.port: int = self._listening.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -46,6 +47,8 @@ class Server:
 
     def close(self) -> None:
         """Accept no more."""
+        with contextlib.suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
 
@@ -116,6 +119,30 @@ class ProxiesTests(SynchronousTestCase):
         self.assertEqual(self.server.got, b"a")
         kept.sendall(b"k")
         self.assertEqual(kept.recv(1), b"k")
+
+    def test_refused(self) -> None:
+        """The proxy refuses connections while the server does, but for the first, and accepts them again."""
+        self.server.close()
+        with (
+            socket.create_connection(("127.0.0.1", self.port), 20) as connection,
+            contextlib.suppress(OSError),
+        ):
+            connection.recv(1)
+
+        def refused() -> bool:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 20).close()
+            except ConnectionRefusedError:
+                return True
+            return False
+
+        until(refused, "the proxy refuses connections")
+        again = Server(self.server.port)
+        self.addCleanup(again.close)
+        until(lambda: not refused(), "the proxy accepts connections")
+        connection = self.connect()
+        connection.sendall(b"a")
+        self.assertEqual(connection.recv(1), b"a")
 
     def test_source(self) -> None:
         """A connection is a broker's if its process was started with a broker.id."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import errno
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
@@ -150,16 +150,9 @@ class Life(Clock):
     def _metadata_store(
         self, config: BrokerConfig, workers: object, durable: bool, reactor: object
     ) -> IMetadataStore:
-        made = ClusterMetadataStore(
+        return ClusterMetadataStore(
             self.tree, self, ClusterOptions("memory"), self.now_ms, self.home.new_uuid
         )
-        register, clean = made.register, self.home.is_clean()
-
-        def register_life(directory_ids: Iterable[str], _: bool = True) -> Deferred[None]:
-            return register(directory_ids, clean)
-
-        vars(made)["register"] = register_life
-        return made
 
     def _started(self, service: BrokerService) -> None:
         self.ready = True
@@ -202,8 +195,6 @@ class Life(Clock):
 
         def stopped(result: object) -> None:
             self.home.tell(f"{self.name} has stopped")
-            if not isinstance(result, Failure):
-                self.home.disk.notes["stopped"] = "in order"
             self.alive = False
             self.tree.link.kill(True)
             self.home.network.end_life(self, silent=False)
@@ -245,6 +236,7 @@ class Machine:
     :param failed: called with the failure of what must not fail.
     :param tell: adds a line to the history.
     :ivar boot: counts how often it was switched on.
+    :ivar noted_boot: the boot that the broker has noted beside its logs.
     :ivar lost: the partitions of which records were lost with its power, and which have not been made good.
     """
 
@@ -267,6 +259,7 @@ class Machine:
         self.failed = failed
         self.disk = Disk()
         self.boot = 1
+        self.noted_boot = 0
         self.lives: list[Life] = []
         values = {
             "log.dirs": f"/{self.name}",
@@ -289,14 +282,6 @@ class Machine:
         here = self.broker_id in topic.partitions[partition.partition].replicas
         return topic.topic_id if here else None
 
-    def is_clean(self) -> bool:
-        """Return True if nothing can be lost since the last life began; note that another begins."""
-        notes = self.disk.notes
-        clean = notes.get("boot") in (None, str(self.boot)) or notes.get("stopped") == "in order"
-        notes["boot"] = str(self.boot)
-        notes.pop("stopped", None)
-        return clean
-
     def start(self, now_s: float) -> Life:
         """Start the broker, which does not run."""
         name = f"{self.name}.{len(self.lives) + 1}"
@@ -315,13 +300,29 @@ class _Workers:
     """The workers of a life, in place of threads."""
 
     def __init__(self, life: Life) -> None:
-        self._life = life
+        self.life = life
 
     def __call__(self, name: str) -> Worker:
-        return self._life.worker(name)
+        return self.life.worker(name)
 
     def stop(self) -> None:
         """Stop nothing: they are no threads."""
+
+
+class _BootRecord:
+    """The boot that a machine has noted beside its logs."""
+
+    def __init__(self, workers: _Workers) -> None:
+        self._life = workers.life
+
+    def is_same(self, directories: Sequence[str]) -> Deferred[bool]:
+        """Return True if the logs were last used in this boot."""
+        return succeed(self._life.home.noted_boot == self._life.boot)
+
+    def note(self, directories: Sequence[str]) -> Deferred[None]:
+        """Note this boot."""
+        self._life.home.noted_boot = self._life.boot
+        return succeed(None)
 
 
 class _WallClock:
@@ -383,7 +384,12 @@ def ordered() -> Iterator[None]:
 def simulated() -> Iterator[None]:
     """Have a service take from its life what it else takes from the process."""
     names = vars(service_module)
-    replaced = {"ThreadWorkers": _Workers, "WallClock": _WallClock, "Broker": _make_broker}
+    replaced = {
+        "ThreadWorkers": _Workers,
+        "BootRecord": _BootRecord,
+        "WallClock": _WallClock,
+        "Broker": _make_broker,
+    }
     before = {name: names[name] for name in replaced}
     names.update(replaced)
     try:

@@ -141,13 +141,11 @@ class Disk:
 
     :ivar logs: the logs by partition.
     :ivar high_watermarks: the last checkpoint of high watermarks.
-    :ivar notes: what else a broker keeps beside its logs.
     """
 
     def __init__(self) -> None:
         self.logs: dict[TopicPartition, StoredLog] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
-        self.notes: dict[str, str] = {}
 
     def lose_power(self, random: Random) -> list[TopicPartition]:
         """Lose what was not synced; return the partitions of which records are lost."""

@@ -275,7 +275,21 @@ class GroupCoordinator:
         self.perform(group, group.advance(self.now_ms()))
 
     def _stored(self, group: Group, error: ErrorCode) -> None:
-        self.perform(group, group.stored(error, self.now_ms()))
+        """Tell a group the result of a store, once it is known.
+
+        Records that are written and not committed in time may be committed later: a group that took them back
+        would differ from what the next coordinator reads. So the partition is loaded again, with them.
+        """
+        shard = self.shard_of(group.group_id)
+        if error == ErrorCode.COORDINATOR_NOT_AVAILABLE and shard is not None:
+            self._log.warn(
+                "records of group {group} are late on in-sync replicas: {partition} is loaded again",
+                group=quoted(group.group_id),
+                partition=shard.partition.topic_partition,
+            )
+            self.runtime.reload(shard.partition)
+        else:
+            self.perform(group, group.stored(error, self.now_ms()))
 
     def _drop_unused(self, group: Group, shard: GroupShard) -> None:
         """Forget a group that a request created, but that was never used: none of its records was stored."""

@@ -169,6 +169,11 @@ class CoordinatorRuntime:
         if not load.called:
             led.load = load
 
+    def reload(self, partition: Partition) -> None:
+        """Forget a partition that this broker leads, and load it again when all of it is committed."""
+        self.unload(partition.topic_partition.partition)
+        self.load(partition)
+
     async def _load(self, led: _Led) -> None:
         partition = led.partition
         end = partition.log.log_end_offset  # no other broker writes to it, and this one not yet

@@ -1,4 +1,4 @@
-"""What the controller reads again after a transaction that could not be made: it knew something wrongly.
+"""Reads after a transaction of the controller that could not be made: it knew something wrongly.
 
 It touches the tree, which it only reads, and changes the image.
 """

@@ -12,6 +12,7 @@ from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.offset_records import Committed
 from kafkatx.names import CONSUMER_OFFSETS
+from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest
 from kafkatx.wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -23,7 +24,7 @@ from tests.broker.handlers.test_offset_commit import CommitTestCase, commit
 from tests.broker.replicated import ReplicatedTestCase
 from tests.broker.running import NOW_MS
 
-COMMIT, DELETE_GROUPS, OFFSET_DELETE = 8, 42, 47
+COMMIT, DELETE_GROUPS, OFFSET_DELETE, HEARTBEAT = 8, 42, 47, 68
 TIMEOUT_S = 5.0
 """The default of offsets.commit.timeout.ms."""
 
@@ -349,6 +350,38 @@ class GroupRecordTests(ReplicatedCommitCase):
         waiting = self.append()
         self.metadata.replicate(CONSUMER_OFFSETS, leader=2)
         self.assertEqual(self.refused(waiting), NOT_COORDINATOR)
+
+    def join(self) -> Deferred[Any]:
+        """Begin to join group g by the consumer protocol; return what fires with the response."""
+        request = ConsumerGroupHeartbeatRequest(
+            "g", "m", 0, rebalance_timeout_ms=10_000, subscribed_topic_names=["t"], topic_partitions=[]
+        )
+        return self.begin(HEARTBEAT, 1, request)
+
+    def test_member(self) -> None:
+        """A member is told that it has joined when that is committed."""
+        joining = self.join()
+        self.catch_up()
+        self.clock.advance(0)
+        self.catch_up()
+        response = self.successResultOf(joining)
+        self.assertEqual((response.error_code, response.member_id), (NONE, "m"))
+
+    def test_member_is_late(self) -> None:
+        """A member whose records are committed late is sent away, and is in the group as the log says."""
+        joining = self.join()
+        self.clock.advance(TIMEOUT_S)
+        self.assertEqual(self.successResultOf(joining).error_code, NOT_COORDINATOR)
+        loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        self.assertEqual(self.broker.groups.check("g"), loading)
+        self.clock.advance(10 * TIMEOUT_S)
+        self.assertEqual(self.broker.groups.check("g"), loading)
+        self.catch_up()
+        self.clock.advance(0)
+        self.assertEqual(self.broker.groups.check("g"), NONE)
+        group = self.broker.groups.find("g")
+        assert group is not None
+        self.assertTrue(group.has_members)
 
     def test_cancelled(self) -> None:
         """A client that has gone waits no more; the others do."""

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from twisted.internet.defer import Deferred, fail
 
-from kafkatx.interfaces.nodes import Create, Delete, Operation, Outcome, Refused, SetData
-from kafkatx.metadata.cluster.control.controller import MOST_PAUSE_S
+from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces.nodes import Check, Create, Delete, Operation, Outcome, Refused, SetData
+from kafkatx.metadata.cluster.control.controller import MOST_CONFLICTS, MOST_PAUSE_S
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.image import ControllerFacts
 from kafkatx.metadata.cluster.state.loader import MakeWatch
 from kafkatx.metadata.layout import paths
+from kafkatx.types import ALL_BROKERS, ElectionKind, TopicPartition
 from tests.metadata.cluster.cases import RunningCase
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -122,6 +124,196 @@ class ControllerTests(RunningCase):
         self.stores.advance(2.0)
         self.assertEqual(self.other.state.topics["t"].partitions[0].leader, 1)
         self.assertEqual(self.read("/controller_epoch"), b"6")
+
+    def test_overtaken_by_leaders(self) -> None:
+        """States that leaders write meanwhile are read again, and all are written without a pause."""
+        self.result(self.store.create_topic("t", [[2, 1]] * 40, {}))
+        tree, attempts = self.tree(self.store), list[tuple[float, int]]()
+        multi = tree.multi
+
+        def late(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            many = sum(isinstance(each, SetData) and each.path.endswith("/state") for each in operations)
+            if many:
+                attempts.append((self.clock.seconds(), many))
+                if len(attempts) <= 5:
+                    path = f"/brokers/topics/t/partitions/{5 * len(attempts)}/state"
+                    data = self.read(path)
+                    self.write(SetData(path, data.replace(b'"isr":[2,1]', b'"isr":[1,2]')))
+            return multi(operations)
+
+        self.patch(tree, "multi", late)
+        self.result(self.other.stop())
+        self.stores.advance(0.5)
+        states = self.store.state.topics["t"].partitions
+        self.assertEqual({(each.leader, each.leader_epoch, each.isr) for each in states}, {(1, 1, (1,))})
+        self.assertLess(attempts[-1][0] - attempts[0][0], 0.1)
+        self.assertEqual([size for _, size in attempts], [40, 40, 40, 40, 31, 16, 24])
+
+    def test_overtaken_for_ever(self) -> None:
+        """A transaction that another change overtakes each time is tried again after pauses only."""
+        self.result(self.store.create_topic("t", [[2, 1]], {}))
+        tree, attempts = self.tree(self.store), list[float]()
+        multi = tree.multi
+
+        def late(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            if any(each.path.endswith("/state") for each in operations):
+                attempts.append(self.clock.seconds())
+                self.write(SetData(STATE, self.read(STATE)))
+            return multi(operations)
+
+        self.patch(tree, "multi", late)
+        self.result(self.other.stop())
+        self.stores.advance(20.0)
+        self.assertLess(len(attempts), 10 * (MOST_CONFLICTS + 1))
+        tree.multi = multi  # type: ignore[method-assign]
+        self.stores.advance(MOST_PAUSE_S)
+        self.assertIn(b'"leader":1', self.read(STATE))
+
+    def test_registered_again(self) -> None:
+        """A write that names a broker which has registered again meanwhile is decided anew."""
+        self.result(self.store.create_topic("t", [[2, 1]], {}))
+        third = self.started(3)
+        self.result(third.create_topic("u", [[3, 1]], {}))
+        tree, checks = self.tree(self.store), list[bytes]()
+        multi = tree.multi
+
+        def late(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            path = paths.incarnation(1)
+            if not checks and any(isinstance(each, Check) and each.path == path for each in operations):
+                checks.append(self.read(path))
+                self.write(SetData(path, checks[0].replace(b'"stopping":false', b'"stopping":true')))
+            return multi(operations)
+
+        self.patch(tree, "multi", late)
+        self.result(third.stop())
+        self.stores.advance(0.5)
+        self.assertTrue(checks)
+        self.assertTrue(self.store.state.brokers[1].stopping)
+        self.assertEqual(self.store.state.topics["t"].partitions[0].isr, (2,))
+        self.assertEqual(self.store.state.topics["u"].partitions[0].leader, 1)
+
+    def test_preferred_leader(self) -> None:
+        """The controller elects preferred leaders on request; others say that they are not the controller."""
+        self.result(self.store.create_topic("t", [[1, 2], [2, 1]], {}))
+        self.write_state(0, 2, 1)
+        asked = [TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("t", 2)]
+        found = self.result(self.store.elect_leaders(ElectionKind.PREFERRED, asked))
+        self.assertEqual(
+            [error and error.code for error in (found[one] for one in asked)],
+            [None, ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION],
+        )
+        state = self.store.state.topics["t"].partitions[0]
+        self.assertEqual((state.leader, state.leader_epoch, state.isr), (1, 2, (1, 2)))
+        for refused in (
+            self.other.elect_leaders(ElectionKind.PREFERRED, None),
+            self.other.reassign({asked[0]: [2]}),
+        ):
+            error = self.failureResultOf(refused, RequestError).value
+            self.assertIs(error.code, ErrorCode.NOT_CONTROLLER)
+
+    def test_unclean_election(self) -> None:
+        """An unclean election on request elects a live replica; a config of the topic does so, too."""
+        self.result(self.store.create_topic("t", [[2, 1]], {}))
+        self.result(self.store.create_topic("u", [[2, 1]], {"unclean.leader.election.enable": "true"}))
+        for name in ("t", "u"):
+            self.write_state(0, 2, 1, "2", name)
+        self.result(self.other.stop())
+        self.stores.advance(1.0)
+        leaders = [self.store.state.topics[name].partitions[0].leader for name in ("t", "u")]
+        self.assertEqual(leaders, [-1, 1])
+        found = self.result(self.store.elect_leaders(ElectionKind.UNCLEAN, None))
+        self.assertEqual(found, {TopicPartition("t", 0): None})
+        state = self.store.state.topics["t"].partitions[0]
+        self.assertEqual((state.leader, state.isr, state.recovering), (1, (1,), True))
+
+    def test_unclean_elections_are_allowed(self) -> None:
+        """A partition gets a leader when unclean elections are allowed for all topics, at once."""
+        self.result(self.store.create_topic("t", [[2, 1]], {}))
+        self.write_state(0, 2, 1, "2")
+        self.result(self.other.stop())
+        self.stores.advance(1.0)
+        self.assertEqual(self.store.state.topics["t"].partitions[0].leader, -1)
+        change = {"unclean.leader.election.enable": "true"}
+        self.result(self.store.alter_broker_configs(ALL_BROKERS, lambda _: change))
+        self.stores.advance(1.0)
+        self.assertEqual(self.store.state.topics["t"].partitions[0].leader, 1)
+
+    def test_reassignment(self) -> None:
+        """Replicas are reassigned on request: the partition moves when the target is in sync."""
+        self.result(self.store.create_topic("t", [[1], [1]], {}))
+        one, two = TopicPartition("t", 0), TopicPartition("t", 1)
+        found = self.result(self.store.reassign({one: [2], two: [9]}))
+        error = found[two]
+        assert error is not None
+        self.assertEqual((found[one], error.code), (None, ErrorCode.INVALID_REPLICA_ASSIGNMENT))
+        state = self.other.state.topics["t"].partitions[0]
+        self.assertEqual((state.replicas, state.adding, state.removing), ((2, 1), (2,), (1,)))
+        self.write_state(0, 1, 0, "1,2")
+        state = self.other.state.topics["t"].partitions[0]
+        self.assertEqual((state.replicas, state.isr, state.leader), ((2,), (2,), 2))
+        self.assertEqual((state.adding, state.removing), ((), ()))
+
+    def test_cancelled_reassignment(self) -> None:
+        """A reassignment is cancelled on request, and takes the added replica out of the ISR."""
+        self.result(self.store.create_topic("t", [[1]], {}))
+        one = TopicPartition("t", 0)
+        third = self.started(3)
+        self.assertEqual(self.result(self.store.reassign({one: [2, 3]})), {one: None})
+        self.write_state(0, 1, 0, "1,2")
+        self.assertEqual(self.result(self.store.reassign({one: None})), {one: None})
+        state = third.state.topics["t"].partitions[0]
+        self.assertEqual((state.replicas, state.isr, state.leader_epoch), ((1,), (1,), 0))
+
+    def test_role_ends(self) -> None:
+        """Requests that wait fail with NOT_CONTROLLER when the role ends."""
+        self.result(self.store.create_topic("t", [[1]], {}))
+        tree = self.tree(self.store)
+        multi = tree.multi
+
+        def refuse(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            if any(each.path == "/brokers/topics/t" for each in operations):
+                return fail(Refused(operations[0].path, operations[0], 0, "no"))
+            return multi(operations)
+
+        self.patch(tree, "multi", refuse)
+        waiting = self.store.reassign({TopicPartition("t", 0): [2]})
+        self.stores.advance(1.0)
+        self.assertNoResult(waiting)
+        self.write(Delete("/controller"))
+        self.stores.advance(1.0)
+        error = self.failureResultOf(waiting, RequestError).value
+        self.assertIs(error.code, ErrorCode.NOT_CONTROLLER)
+
+    def test_request_refused(self) -> None:
+        """A request whose writes the server refuses is answered in the end."""
+        self.result(self.store.create_topic("t", [[1]], {}))
+        tree = self.tree(self.store)
+        multi = tree.multi
+
+        def refuse(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            if any(each.path == "/brokers/topics/t" for each in operations):
+                return fail(Refused(operations[0].path, operations[0], 0, "no"))
+            return multi(operations)
+
+        self.patch(tree, "multi", refuse)
+        one = TopicPartition("t", 0)
+        error = self.result(self.store.reassign({one: [2]}))[one]
+        assert error is not None
+        self.assertIs(error.code, ErrorCode.REQUEST_TIMED_OUT)
+
+    def write_state(
+        self, partition: int, leader: int, leader_epoch: int, isr: str = "1,2", topic: str = "t"
+    ) -> None:
+        """Write a state with its change record, as a leader does."""
+        path = f"/brokers/topics/{topic}/partitions/{partition}/state"
+        stat = self.stat(path)
+        assert stat is not None
+        content = b'{"version":1,"leader":%d,"leader_epoch":%d,"controller_epoch":1,"isr":[%s]}'
+        data = content % (leader, leader_epoch, isr.encode())
+        states = b'[["%s",%d,%s,%d]]' % (topic.encode(), partition, data, stat.version + 1)
+        record = b'{"version":1,"by":"b1","states":%s}' % states
+        self.write(SetData(path, data), Create(paths.CHANGE_PREFIX, record, sequential=True))
+        self.stores.advance(1.0)
 
     def test_brokers_after_the_log(self) -> None:
         """A new controller that has read of a leader, but not yet of its registration, does not depose it."""

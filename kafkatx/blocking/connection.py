@@ -19,6 +19,7 @@ from kafkatx.types import FileSlice
 from kafkatx.wire.api import Api, api_for
 from kafkatx.wire.connection import ClientConnection
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.schema import Message
 
 API_VERSIONS = 18
@@ -108,7 +109,8 @@ class Connection:
         """Connect and negotiate versions, unless that is done.
 
         A broker that closes the connection on ApiVersions 3 is asked with version 0. If it closes on that
-        too, it is older than ApiVersions (Kafka 0.9): then version 0 of every API is used.
+        too, it is older than ApiVersions (Kafka 0.9) if it answers a Metadata request: then version 0 of every
+        API is used. A proxy whose broker is away closes connections, too.
 
         :raises ConnectionFailed: the broker cannot be reached or does not speak Kafka's protocol.
         """
@@ -122,6 +124,7 @@ class Connection:
                 return
         self._connect()
         self._protocol.fallback_versions()
+        self._exchange(MetadataRequest([]), 0)
         self._negotiated = True
 
     def _connect(self) -> None:

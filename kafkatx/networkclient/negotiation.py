@@ -13,6 +13,7 @@ from kafkatx.networkclient.protocol import BrokerProtocol
 from kafkatx.wire.api import API_VERSIONS
 from kafkatx.wire.connection import OPENING_VERSION
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkatx.wire.messages.metadata import MetadataRequest
 
 Connect = Callable[[], "Deferred[BrokerProtocol]"]
 
@@ -21,7 +22,8 @@ async def connect_and_negotiate(connect: Connect, address: str) -> BrokerProtoco
     """Connect, and send ApiVersions.
 
     Where the broker closes the connection on OPENING_VERSION, connect again and send version 0. Where it
-    closes on that as well it is older than ApiVersions (Kafka 0.9): then every API is used in version 0.
+    closes on that as well it is older than ApiVersions (Kafka 0.9) if it answers a Metadata request: then every
+    API is used in version 0. A proxy whose broker is away closes connections, too.
 
     :raises ConnectionFailed: the broker cannot be reached, does not answer, or does not speak Kafka's
         protocol.
@@ -38,6 +40,11 @@ async def connect_and_negotiate(connect: Connect, address: str) -> BrokerProtoco
         return protocol
     protocol = await _connected(connect, address)
     protocol.wire.fallback_versions()
+    try:
+        await protocol.request(MetadataRequest([]), version=0)
+    except Exception:
+        protocol.close(ConnectionFailed(f"the broker at {address} answers neither ApiVersions nor Metadata"))
+        raise
     return protocol
 
 

@@ -101,10 +101,15 @@ class ConnectionTests(SynchronousTestCase):
     def test_broker_without_api_versions(self) -> None:
         """A broker that closes on ApiVersions 3 and 0 is spoken to in version 0."""
         answer = MetadataResponse()
-        connection = self.connection([], [], [reply(3, 0, 0, answer)])
+        connection = self.connection([], [], [reply(3, 0, 0, answer), reply(3, 0, 1, answer)])
         connection.request(MetadataRequest(topics=[]))
         self.assertEqual([self.peers.requests(i) for i in range(3)],
-                         [[(18, 3, "kafkatx")], [(18, 0, "kafkatx")], [(3, 0, "kafkatx")]])  # fmt: skip
+                         [[(18, 3, "kafkatx")], [(18, 0, "kafkatx")], [(3, 0, "kafkatx")] * 2])  # fmt: skip
+
+    def test_proxy_without_broker(self) -> None:
+        """A peer that closes each connection is away, not old."""
+        connection = self.connection([], [], [])
+        self.assertRaises(ConnectionFailed, connection.version_for, ListOffsetsRequest)
 
     def test_unknown_api(self) -> None:
         """An API that the broker does not offer is refused here, and the connection stays."""

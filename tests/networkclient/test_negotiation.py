@@ -7,6 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.networkclient.connection import BrokerConnection
 from kafkatx.networkclient.protocol import ConnectionLimits
@@ -15,6 +16,8 @@ from kafkatx.wire.connection import OPENING_VERSION
 from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.blocking.fakes import LOSE_REQUEST
 from tests.client.fakes import Link, Network
 
 
@@ -67,6 +70,13 @@ class NegotiationTests(SynchronousTestCase):
         self.assertEqual(len(self.network.live()), 1)
         error = self.failureResultOf(connection.request(ListGroupsRequest()), RequestError).value
         self.assertIs(error.code, ErrorCode.UNSUPPORTED_VERSION)
+
+    def test_proxy_without_broker(self) -> None:
+        """A peer that closes each connection is away, not old: requests fail in a way that is retried."""
+        self.network.newest_api_versions = -1
+        self.network.answers[MetadataRequest] = lambda *_: LOSE_REQUEST
+        self.assertRaises(ConnectionFailed, self.ask)
+        self.assertEqual((self.versions, self.network.live()), ([], []))
 
     def test_told_which(self) -> None:
         """A broker may answer a version that is too new with the newest that it speaks (KIP-511)."""

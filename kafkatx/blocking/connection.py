@@ -109,8 +109,8 @@ class Connection:
         """Connect and negotiate versions, unless that is done.
 
         A broker that closes the connection on ApiVersions 3 is asked with version 0. If it closes on that
-        too, it is older than ApiVersions (Kafka 0.9) if it answers a Metadata request: then version 0 of every
-        API is used. A proxy whose broker is away closes connections, too.
+        too, it is older than ApiVersions (Kafka 0.9) if it answers a Metadata request: then version 0 of
+        every API is used. A proxy whose broker is away closes connections, too.
 
         :raises ConnectionFailed: the broker cannot be reached or does not speak Kafka's protocol.
         """

@@ -22,8 +22,8 @@ async def connect_and_negotiate(connect: Connect, address: str) -> BrokerProtoco
     """Connect, and send ApiVersions.
 
     Where the broker closes the connection on OPENING_VERSION, connect again and send version 0. Where it
-    closes on that as well it is older than ApiVersions (Kafka 0.9) if it answers a Metadata request: then every
-    API is used in version 0. A proxy whose broker is away closes connections, too.
+    closes on that as well, it is older than ApiVersions (Kafka 0.9) if it answers a Metadata request: then
+    every API is used in version 0. A proxy whose broker is away closes connections, too.
 
     :raises ConnectionFailed: the broker cannot be reached, does not answer, or does not speak Kafka's
         protocol.

@@ -64,6 +64,7 @@ class Broker:
     :ivar limited_log: for lines that clients can cause.
     :ivar offered: the versions of each API key that ApiVersions shows.
     :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
+    :ivar reads_by_rack: consumers are sent to replicas in their racks (KIP-392).
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
     :param make_endpoint: makes the endpoints of other brokers; None: TCP.
     """
@@ -90,6 +91,8 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.inter_broker_port: int | None = None
         self.features_epoch = now_ms()
+        selector = config[replication.REPLICA_SELECTOR_CLASS]
+        self.reads_by_rack = selector is not None and selector.endswith(replication.BY_RACK)
         self.flushes = FlushScheduler(clock)
         self.commit_timeouts = CommitTimeouts(clock)
         self.topics = Topics(config, metadata, store, self.flushes, clock)

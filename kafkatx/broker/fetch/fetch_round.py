@@ -13,6 +13,12 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.fetch.answers import epoch_error, refused
+from kafkatx.broker.fetch.read_replicas import (
+    NO_REPLICA,
+    RACKS_SINCE,
+    follower_error,
+    preferred_replica,
+)
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -41,6 +47,9 @@ class FetchRound:
         if broker.quotas.consumer is not None:  # a larger reply would be held back
             self._limit = int(min(self._limit, broker.quotas.consumer.largest(context.client_id)))
         self._later: set[tuple[str, int]] = set()
+        # clients that know racks may read from followers, and be sent to one
+        self._knows_racks = context.version >= RACKS_SINCE
+        self._rack = request.rack_id if self._knows_racks and broker.reads_by_rack else ""
 
     def load(self) -> list[Deferred[None]]:
         """Start to read cold data from the disk, as much as the reply may hold; return what to wait for.
@@ -78,6 +87,8 @@ class FetchRound:
                 partition = find(topic.topic, asked.partition)
                 if partition is None or self._check(partition, asked):
                     return True
+                if self._rack and self._preferred(partition, asked) != NO_REPLICA:
+                    return True
                 if self._later and (topic.topic, asked.partition) in self._later:
                     continue
                 end = self._end_offset(partition)
@@ -95,10 +106,29 @@ class FetchRound:
     def _check(self, partition: Partition, asked: FetchPartition) -> int:
         """Return the error that prevents reading, or 0."""
         error = epoch_error(partition, asked.current_leader_epoch)
+        if error:
+            by_follower = follower_error(partition, asked) if self._knows_racks else None
+            return error if by_follower is None else by_follower
         log = partition.log
-        if not error and not log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
-            return ErrorCode.OFFSET_OUT_OF_RANGE
-        return error
+        if log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
+            return ErrorCode.NONE
+        return self._out_of_range()
+
+    def _out_of_range(self) -> ErrorCode:
+        """Return the error for an offset that this log does not have; without a lease another one may."""
+        remaining_s = self._broker.metadata.lease_remaining_s
+        if remaining_s is not None and remaining_s() <= 0:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def _preferred(self, partition: Partition, asked: FetchPartition) -> int:
+        """Return the replica in the consumer's rack that it should read from."""
+        leadership = partition.leadership
+        if leadership is None:
+            return NO_REPLICA
+        broker = self._broker
+        name, offset = partition.topic_partition, asked.fetch_offset
+        return preferred_replica(broker.metadata.state, broker.node_id, name, leadership, offset, self._rack)
 
     def _missing(self, topic: str, number: int) -> ErrorCode:
         """Return the error for a partition that this broker does not have."""
@@ -126,8 +156,11 @@ class FetchRound:
             return refused(asked, self._missing(topic, asked.partition))
         error = self._check(partition, asked)
         records: Records = b""
+        preferred = NO_REPLICA
+        if self._rack and not error:
+            preferred = self._preferred(partition, asked)
         later = self._later and (topic, asked.partition) in self._later
-        if not error and not later and (limit > 0 or first):
+        if not error and not later and (limit > 0 or first) and preferred == NO_REPLICA:
             try:
                 records = partition.log.read(
                     asked.fetch_offset,
@@ -136,7 +169,7 @@ class FetchRound:
                     first,
                 )
             except RequestError as failed:
-                error = failed.code
+                error = failed.code if not partition.error else ErrorCode.OFFSET_NOT_AVAILABLE
             except OSError:
                 error = ErrorCode.KAFKA_STORAGE_ERROR
         return PartitionData(
@@ -146,5 +179,6 @@ class FetchRound:
             partition.last_stable_offset,
             partition.log.log_start_offset,
             aborted_transactions=[] if self._committed else None,
+            preferred_read_replica=preferred,
             records=records,
         )

@@ -99,6 +99,7 @@ class ReplicaFetch(FetchByIds):
     ) -> None:
         super().__init__(broker, request, context)
         self._committed = False
+        self._rack = ""
         self._limit = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
         self._replica_id, self._replica_epoch = replica
         self._is_enough: bool | None = None

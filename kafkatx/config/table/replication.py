@@ -5,7 +5,7 @@ Names and defaults are those of Apache Kafka 3.9.
 
 from __future__ import annotations
 
-from kafkatx.config.table.row import LONG_MAX, Section
+from kafkatx.config.table.row import LONG_MAX, ConfigType, Section
 
 REPLICATION = Section("Replication", "How the brokers of a cluster copy partitions and elect their leaders.")
 
@@ -68,11 +68,28 @@ REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS = REPLICATION.long(
     low=1,
     unit="ms",
 )
-REPLICA_SELECTOR_CLASS = REPLICATION.optional_string(
+BY_RACK, _BY_LEADER = "RackAwareReplicaSelector", "LeaderSelector"
+_SELECTORS = "org.apache.kafka.common.replica."
+
+
+def _read_selector(text: str) -> str | None:
+    name = text.strip().removeprefix(_SELECTORS)
+    if name not in ("", BY_RACK, _BY_LEADER):
+        raise ValueError(text)
+    return text.strip() or None
+
+
+REPLICA_SELECTOR_CLASS = REPLICATION.parsed(
     "replica.selector.class",
-    "RackAwareReplicaSelector, or Apache Kafka's full name of it, lets consumers read from an in-sync "
-    "replica in their own rack (client.rack). By default they read from the leader.",
+    ConfigType.STRING,
+    None,
+    f"{BY_RACK}, or Apache Kafka's full name of it, lets consumers read from an in-sync replica in "
+    "their own rack (client.rack). By default they read from the leader.",
+    _read_selector,
+    f"{BY_RACK} or {_BY_LEADER}",
 )
+
+
 AUTO_LEADER_REBALANCE_ENABLE = REPLICATION.boolean(
     "auto.leader.rebalance.enable",
     True,

@@ -103,7 +103,7 @@ class ReplicaFetch(FetchByIds):
         self._limit = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
         self._replica_id, self._replica_epoch = replica
         self._is_enough: bool | None = None
-        self._found: list[tuple[Partition | None, int]] = []
+        self._found: list[tuple[Partition | None, int, int]] = []
 
     def load(self) -> list[Deferred[None]]:
         """Count the fetch as the follower's progress; measure, and read cold data as other fetches do."""
@@ -115,14 +115,14 @@ class ReplicaFetch(FetchByIds):
             for asked in topic.partitions:
                 partition = self._find(topic.topic, asked.partition)
                 if partition is None or self._check(partition, asked):
-                    self._found.append((partition, REFUSED))
+                    self._found.append((partition, REFUSED, -1))
                     self._is_enough = True
                     continue
-                self._found.append((partition, partition.leader_epoch))
+                log = partition.log
+                self._found.append((partition, partition.leader_epoch, log.log_start_offset))
                 partition.fetched_by(
                     self._replica_id, self._replica_epoch, asked.fetch_offset, asked.log_start_offset, now_s
                 )
-                log = partition.log
                 if asked.fetch_offset >= log.log_end_offset:
                     continue
                 if room <= 0 and loading:
@@ -140,7 +140,7 @@ class ReplicaFetch(FetchByIds):
 
     def wanted(self) -> list[Partition]:
         """Return the requested partitions that this broker has."""
-        return [partition for partition, _ in self._found if partition is not None]
+        return [partition for partition, _, _ in self._found if partition is not None]
 
     def is_enough(self) -> bool:
         """Return True if the reply would have min_bytes, or an error; the first time by what load() found."""
@@ -150,10 +150,12 @@ class ReplicaFetch(FetchByIds):
         missing, at = min(self._request.min_bytes, self._limit), iter(self._found)
         for topic in self._request.topics:
             for asked in topic.partitions:
-                partition, epoch = next(at)
+                partition, epoch, start = next(at)
                 if partition is None or partition.error or partition.leader_epoch != epoch:
                     return True
                 log = partition.log
+                if log.log_start_offset != start:  # DeleteRecords waits until its followers know
+                    return True
                 if asked.fetch_offset < log.log_end_offset:
                     readable = log.readable_bytes(asked.fetch_offset, log.log_end_offset)
                     missing -= min(readable, asked.partition_max_bytes)
@@ -168,7 +170,7 @@ class ReplicaFetch(FetchByIds):
         for topic in self._request.topics:
             results = []
             for asked in topic.partitions:
-                result = self._idle(asked, *next(at))
+                result = self._idle(asked, *next(at)[:2])
                 if result is None:
                     result = self._read(topic.topic, asked, limit, first)
                     size = len(result.records or ())

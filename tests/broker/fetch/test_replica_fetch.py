@@ -129,6 +129,18 @@ class WaitTests(ReplicaFetchCase):
         self.clock.advance(0.001)
         self.assertEqual([values(part.records) for part in self.came(waiting)], [[]])
 
+    def test_log_start_ends_it(self) -> None:
+        """A fetch at the log's end is answered when records are deleted: DeleteRecords waits for it."""
+        self.add(b"a", b"b")
+        self.fetch(2, replica=3)
+        waiting = self.park(FetchPartition(0, 0, 2))
+        self.log.advance_log_start(1)
+        found = self.broker.topics.find("t", 0)
+        assert found is not None
+        found.wake()
+        (part,) = self.came(waiting)
+        self.assertEqual((part.error_code, part.log_start_offset, values(part.records)), (0, 1, []))
+
     def test_another_leader_ends_it(self) -> None:
         """It is answered with the error when another broker leads."""
         waiting = self.park(FetchPartition(0, 0, 0))

@@ -19,13 +19,15 @@ records, or none                                        they are appended as the
 ======================================================  ==================================================
 
 The next fetch of the partition acknowledges what was appended, so it waits for the flush that
-``flush.messages`` asks for.
+``flush.messages`` asks for. It also says that records below the log start are deleted here for good, so it
+waits until a new log start is on the disk (DeleteRecords).
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -61,8 +63,10 @@ class Follower:
     :ivar role: the role for which it was made; the partition has another one when this is over.
     :ivar topic_id: the id of the topic to which the log belongs.
     :ivar not_before_s: the end of the pause after an error, by the clock.
-    :ivar flushing: the flush for which the next fetch waits.
-    :param on_flushed: called when the flush has ended.
+    :ivar flushing: the flush, or the saving of the log start, for which the next fetch waits.
+    :ivar has_new_start: True if the log start has moved and is not known to be on the disk.
+    :param save_start: brings the log start to the disk.
+    :param on_flushed: called when :attr:`flushing` has ended.
     """
 
     _log = Logger()
@@ -76,13 +80,16 @@ class Follower:
         flushes: FlushScheduler,
         backoff: Backoff,
         limited_log: LimitedLog,
+        save_start: Callable[[], Deferred[None]],
         on_flushed: Callable[[], None],
     ) -> None:
         self.partition = partition
         self.role = role
         self.topic_id = topic_id
         self.not_before_s = 0.0
-        self.flushing: Deferred[int] | None = None
+        self.flushing: Deferred[Any] | None = None
+        self.has_new_start = False
+        self._save_start = save_start
         self._clock = clock
         self._on_flushed = on_flushed
         self._flushes = flushes
@@ -92,12 +99,19 @@ class Follower:
         self._begun = False
 
     def is_ready(self) -> bool:
-        """Return True if the partition can be asked for now; begin the flush that is due before."""
+        """Return True if the partition can be asked for now; begin what must reach the disk before."""
         if self.flushing is not None or self.not_before_s > self._clock.seconds():
             return False
-        if self.partition.must_flush:
-            self._flush()
-        return self.flushing is None
+        if self.has_new_start:
+            self.has_new_start = False
+            self._wait_for(self._save_start().addErrback(self._not_saved))
+        if self.flushing is None and self.partition.must_flush:
+            self._wait_for(self.partition.log.flush())
+        return self.flushing is None and not self.has_new_start
+
+    def _not_saved(self, failure: Failure) -> Failure:
+        self.has_new_start = True
+        return failure
 
     def ask(self, max_bytes: int) -> FetchPartition:
         """Return the part of a fetch request for this partition.
@@ -192,13 +206,16 @@ class Follower:
                 self._pause(f"broker {self.role.leader} sends less than one batch")
                 return 0
             log.write()
+        start = log.log_start_offset
         partition.followed(answer.high_watermark, answer.log_start_offset)
+        if log.log_start_offset != start:
+            self.has_new_start = True
         if size and partition.flush_s is not None and partition.flush_timer is None:
             self._flushes.schedule(partition)
         return size
 
-    def _flush(self) -> None:
-        self.flushing = flushing = self.partition.log.flush()
+    def _wait_for(self, flushing: Deferred[Any]) -> None:
+        self.flushing = flushing
         flushing.addBoth(self._flushed)  # perhaps at once
 
     def _flushed(self, result: object) -> None:
@@ -253,6 +270,7 @@ class Follower:
         log.restart_at(offset)
         partition.truncated()
         partition.followed(offset, offset)
+        self.has_new_start = True
         self._limited_log.info(
             "{partition} was emptied and begins at offset {offset}, the start of its leader's log; it had"
             " offsets {first} to {end}",

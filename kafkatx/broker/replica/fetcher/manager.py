@@ -94,6 +94,7 @@ class ReplicaFetcherManager:
             self._drop(known)
         if isinstance(role, Following):
             follower = self._followers[partition] = self._make_follower(partition, role)
+            follower.has_new_start = known is not None and (known.has_new_start or known.flushing is not None)
             self._place(follower)
 
     def _drop(self, follower: Follower) -> None:
@@ -125,6 +126,7 @@ class ReplicaFetcherManager:
             self._flushes,
             backoff,
             self._limited_log,
+            lambda: self._store.checkpoint_log_start(partition.topic_partition),
             lambda: self._wake(role.leader),
         )
 

@@ -6,7 +6,7 @@ import struct
 import uuid
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.logger import Logger
 from twisted.trial.unittest import SynchronousTestCase
@@ -96,8 +96,13 @@ class FollowerCase(SynchronousTestCase):
             FlushScheduler(self.clock),
             Backoff(first_ms=50, longest_ms=1000),
             LimitedLog(Logger(), self.clock),
+            lambda: self.save_start(),
             self.told_flushed,
         )
+
+    def save_start(self) -> Deferred[None]:
+        """Bring the log start to the disk, at once."""
+        return succeed(None)
 
     def told_flushed(self) -> None:
         """Count the call."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.fetch import EpochEndOffset
@@ -310,3 +311,42 @@ class FlushTests(FollowerCase):
         self.assertIsNotNone(self.partition.flush_timer)
         self.clock.advance(3.0)
         self.assertEqual(len(self.flushes.waiting), 1)
+
+
+class LogStartTests(FollowerCase):
+    """A new log start: the next fetch says that it is kept, so it is on the disk before (race 26)."""
+
+    def setUp(self) -> None:
+        """Move the log start to 1; the disk is slow."""
+        super().setUp()
+        self.saving: list[Deferred[None]] = []
+        self.take(batch(0, 5), batch(1, 5), high_watermark=2)
+        self.assertTrue(self.follower.is_ready())
+        self.take(high_watermark=2, log_start_offset=1)
+        self.assertEqual(self.log.log_start_offset, 1)
+
+    def save_start(self) -> Deferred[None]:
+        """Begin to save."""
+        self.saving.append(Deferred())
+        return self.saving[-1]
+
+    def test_waits(self) -> None:
+        """The partition is asked for when the log start is saved, and then as before."""
+        self.assertFalse(self.follower.is_ready())
+        self.assertFalse(self.follower.is_ready())
+        self.saving[0].callback(None)
+        self.assertTrue(self.follower.is_ready())
+        self.assertEqual(self.flushed, 1)
+        self.take(high_watermark=2, log_start_offset=1)
+        self.assertTrue(self.follower.is_ready())
+        self.assertEqual(len(self.saving), 1)
+
+    def test_failure(self) -> None:
+        """A log start that could not be saved is not told; saving it is tried again."""
+        self.assertFalse(self.follower.is_ready())
+        self.saving[0].errback(OSError(5, "the disk is gone"))
+        self.assertFalse(self.follower.is_ready())
+        self.clock.advance(0.05)
+        self.assertFalse(self.follower.is_ready())
+        self.saving[1].callback(None)
+        self.assertTrue(self.follower.is_ready())

@@ -123,6 +123,16 @@ class RoleTests(ManagerCase):
         self.assertEqual(follower.role.leader_epoch, 4)
         self.assertEqual(self.copied(), {2: ["t-0"]})
 
+    def test_unsaved_log_start(self) -> None:
+        """A log start that was not saved in one epoch is saved in the next, before the first fetch."""
+        self.metadata.put(self.metadata.make_topic("t", [[2, 1, 3], [2, 1, 3]]))
+        old = {one.partition.topic_partition.partition: one for one in self.manager._followers.values()}
+        old[0].has_new_start = True
+        for number in range(2):
+            self.metadata.replicate("t", number, leader_epoch=4)
+        new = {one.partition.topic_partition.partition: one for one in self.manager._followers.values()}
+        self.assertEqual([new[number].has_new_start for number in range(2)], [True, False])
+
     def test_no_replica_any_more(self) -> None:
         """A partition that a reassignment has moved away is copied no more."""
         self.metadata.put(self.metadata.make_topic("t", [[2, 1, 3]]))

@@ -174,7 +174,7 @@ class RoundTests(FetcherCase):
 
 
 class BetweenTests(FetcherCase):
-    """What happens to partitions between a fetch and its answer (race 6)."""
+    """Partitions that change between a fetch and its answer (race 6)."""
 
     def test_removed(self) -> None:
         """Nothing is appended to a partition that is not copied any more."""

@@ -105,9 +105,6 @@ class Requests:
         self._clock = clock
         self._waiting: deque[Request] = deque()
 
-    def __bool__(self) -> bool:
-        return self.first() is not None
-
     def add(self, decide: Decision, wanted: Wanted | None) -> Deferred[Answers]:
         """Add a request; return its result."""
         request = Request(self._clock, decide, wanted)

@@ -83,7 +83,7 @@ class RequestTests(SynchronousTestCase):
     def test_queue(self) -> None:
         """Requests wait in order; those that are answered are passed over; the end of the role fails all."""
         requests = Requests(self.clock)
-        self.assertFalse(requests)
+        self.assertIsNone(requests.first())
         results = [requests.add(self.decide, {one: None}) for one in (A, B, C)]
         first = requests.first()
         assert first is not None
@@ -97,5 +97,5 @@ class RequestTests(SynchronousTestCase):
         for result in results[1:]:
             error = self.failureResultOf(result, RequestError).value
             self.assertIs(error.code, ErrorCode.NOT_CONTROLLER)
-        self.assertFalse(requests)
+        self.assertIsNone(requests.first())
         self.assertEqual(self.clock.getDelayedCalls(), [])

@@ -83,6 +83,9 @@ class LedTests(LeaderCase):
         brokers = [broker(1), broker(2), broker(3, clean=False), broker(4, stopping=True), broker(5)]
         replicas = Replicas(cluster((), *brokers, offline={5: frozenset([ONE])}))
         self.assertTrue(replicas.is_settled(led(2, [2, 1])))
+        for epoch, settled in ((49, True), (50, False)):
+            lost = attrs.evolve(replicas.state, lost_epochs={1: 3, 2: epoch})
+            self.assertEqual(Replicas(lost).is_settled(led(2, [2, 1])), settled)
         changed: list[dict[str, Any]] = [
             {"leader": NO_LEADER},
             {"leader": 6},

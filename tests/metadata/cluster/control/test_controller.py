@@ -8,12 +8,15 @@ from twisted.internet.defer import Deferred, fail
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces.nodes import Check, Create, Delete, Operation, Outcome, Refused, SetData
+from kafkatx.metadata.cluster.control import controller as controller_module
 from kafkatx.metadata.cluster.control.controller import MOST_CONFLICTS, MOST_PAUSE_S
+from kafkatx.metadata.cluster.control.options import ControllerOptions
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.image import ControllerFacts
 from kafkatx.metadata.cluster.state.loader import MakeWatch
+from kafkatx.metadata.controller import pieces as pieces_module
 from kafkatx.metadata.layout import paths
-from kafkatx.types import ALL_BROKERS, ElectionKind, TopicPartition
+from kafkatx.types import ALL_BROKERS, BrokerNode, ElectionKind, TopicPartition
 from tests.metadata.cluster.cases import RunningCase
 
 STATE = "/brokers/topics/t/partitions/0/state"
@@ -238,6 +241,39 @@ class ControllerTests(RunningCase):
         self.stores.advance(1.0)
         self.assertEqual(self.store.state.topics["t"].partitions[0].leader, 1)
 
+    def test_offline(self) -> None:
+        """Another replica leads when the leader reports that its log dir has failed."""
+        self.result(self.store.create_topic("t", [[2, 1], [2, 1]], {}))
+        self.result(self.other.report_offline([TopicPartition("t", 1)]))
+        self.stores.advance(1.0)
+        found = [(each.leader, each.isr) for each in self.store.state.topics["t"].partitions]
+        self.assertEqual(found, [(2, (2, 1)), (1, (1,))])
+
+    def test_request_overtaken(self) -> None:
+        """A request is answered by what was done, also if some of its transactions were tried again."""
+        for module in (controller_module, pieces_module):
+            self.patch(module, "MOST_STATES", 1)
+        self.patch(controller_module, "FEWEST_STATES", 1)
+        self.result(self.store.create_topic("t", [[1, 2]] * 3, {}))
+        for number in range(3):
+            self.write_state(number, 2, 1)
+        tree, attempts = self.tree(self.store), list[str]()
+        multi = tree.multi
+
+        def late(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            paths_set = [each.path for each in operations if isinstance(each, SetData)]
+            attempts.extend(paths_set)
+            if len(attempts) == 2:
+                self.write(SetData(paths_set[0], self.read(paths_set[0])))
+            return multi(operations)
+
+        self.patch(tree, "multi", late)
+        asked = [TopicPartition("t", number) for number in range(3)]
+        found = self.result(self.store.elect_leaders(ElectionKind.PREFERRED, asked))
+        self.assertEqual(found, dict.fromkeys(asked))
+        numbers = [int(path.split("/")[5]) for path in attempts if path.endswith("/state")]
+        self.assertEqual(numbers, [0, 1, 1, 2])
+
     def test_reassignment(self) -> None:
         """Replicas are reassigned on request: the partition moves when the target is in sync."""
         self.result(self.store.create_topic("t", [[1], [1]], {}))
@@ -335,3 +371,23 @@ class ControllerTests(RunningCase):
         self.stores.advance(2.0)
         self.assertEqual(third.state.controller_id, 2)
         self.assertIn(b'"leader":3,"leader_epoch":0', self.read(STATE))
+
+
+class BalanceTests(RunningCase):
+    def test_given_back(self) -> None:
+        """The controller gives partitions back to a broker that is in sync again, after the interval."""
+        store = self.stores.make_store()
+        options = ControllerOptions(balance_interval_s=60.0)
+        self.patch(store._controller._balance, "_options", options)
+        self.result(store.start(BrokerNode(1, "host1", 9092)))
+        self.addCleanup(lambda: self.result(store.stop()))
+        self.result(store.register(["directory-1"]))
+        self.started(2)
+        self.result(store.create_topic("t", [[1, 2]], {}))
+        data = b'{"version":1,"leader":2,"leader_epoch":1,"controller_epoch":1,"isr":[2,1]}'
+        record = b'{"version":1,"by":"b1","states":[["t",0,%s,1]]}' % data
+        self.write(SetData(STATE, data), Create(paths.CHANGE_PREFIX, record, sequential=True))
+        self.stores.advance(50.0)
+        self.assertEqual(store.state.topics["t"].partitions[0].leader, 2)
+        self.stores.advance(15.0)
+        self.assertEqual(store.state.topics["t"].partitions[0].leader, 1)

@@ -35,9 +35,9 @@ class ReadsCase(ReplicatedTestCase):
         found: PartitionData = result
         return found
 
-    def append(self, partition: Partition, *texts: bytes) -> None:
-        """Append records to the log, as a leader does."""
-        partition.log.append(build_values(list(texts), NOW_MS), partition.leader_epoch, NOW_MS, True)
+    def append(self, partition: Partition, text: bytes) -> None:
+        """Append a record to the log, as a leader does."""
+        partition.log.append(build_values([text], NOW_MS), partition.leader_epoch, NOW_MS, True)
         partition.log.write()
 
 
@@ -51,7 +51,8 @@ class LeaderTests(ReadsCase):
         """Broker 1 leads a partition; broker 2 has both records, 3 has one."""
         super().setUp()
         (self.partition,) = self.make_replicated()
-        self.append(self.partition, b"a", b"b")
+        self.append(self.partition, b"a")
+        self.append(self.partition, b"b")
         self.replicate(self.partition, 2, 2)
         self.replicate(self.partition, 1, 3)
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from tests.cluster.faults import ALL, DISKS, names
+from tests.cluster.network.namespaces import NamespaceNetwork
 from tests.cluster.network.proxies import ProxyNetwork
 from tests.cluster.run import Run, clients_errors, report
 
@@ -21,6 +22,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--zookeepers", type=int, default=3, help="number of ZooKeeper servers (default: 3)")
     parser.add_argument("--copies", type=int, default=3, help="replicas of a partition (default: 3)")
     parser.add_argument("--faults", default="", help=f"kinds, with commas between: {', '.join(known)}")
+    parser.add_argument(
+        "--namespaces",
+        action="store_true",
+        help="use network namespaces and blackhole routes rather than proxies (root)",
+    )
     options = parser.parse_args(arguments)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     wanted = [(known[name], 1) for name in options.faults.split(",") if name] or None
@@ -31,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     say(f"seed {seed}, {options.minutes:g} minutes")
     run = Run(
-        ProxyNetwork(),
+        NamespaceNetwork() if options.namespaces else ProxyNetwork(),
         options.minutes * 60,
         seed,
         say,

@@ -9,7 +9,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -52,6 +53,17 @@ SETTINGS: Mapping[str, str] = MappingProxyType(
 )
 
 T = TypeVar("T")
+
+
+class _Server(ZooKeeperServer):
+    """A server that may have a network of its own."""
+
+    inside: Callable[[], AbstractContextManager[None]]
+
+    def ask(self, command: str) -> str:
+        """Return the answer to a four-letter command."""
+        with self.inside():
+            return super().ask(command)
 
 
 class System:
@@ -249,15 +261,15 @@ class System:
     # -- parts
 
     def _servers(self, count: int) -> list[ZooKeeperServer]:
-        peers = {
-            f"server.{number}": f"127.0.0.1:{free_port()}:{free_port()}" for number in range(1, count + 1)
-        }
-        settings = peers if count > 1 else {}
-        servers = []
+        hosts = {number: self.network.host(f"zk{number}") for number in range(1, count + 1)}
+        peers = {f"server.{number}": f"{host}:{free_port()}:{free_port()}" for number, host in hosts.items()}
+        settings = {**(peers if count > 1 else {}), "clientPortAddress": "0.0.0.0"}
+        servers: list[ZooKeeperServer] = []
         for number in range(1, count + 1):
-            server = ZooKeeperServer(
+            server = _Server(
                 self.folder / f"zk{number}", free_port(), tick_ms=500, heap_mb=64, settings=settings
             )
+            server.inside = partial(self.network.inside, f"zk{number}")
             (server.folder / "data").mkdir(parents=True)
             (server.folder / "data" / "myid").write_text(f"{number}\n")
             servers.append(server)

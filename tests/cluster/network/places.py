@@ -32,6 +32,9 @@ class Network(Protocol):
 
     name: str
 
+    def host(self, place: str) -> str:
+        """Return the host of a place."""
+
     def place_zookeeper(self, place: str, port: int) -> None:
         """Add a ZooKeeper server; before the brokers."""
 

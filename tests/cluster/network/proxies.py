@@ -84,6 +84,10 @@ class ProxyNetwork(Proxies):
         super().__init__()
         self._zookeepers: dict[str, int] = {}
 
+    def host(self, place: str) -> str:
+        """Return the host of a place."""
+        return HOST
+
     def place_zookeeper(self, place: str, port: int) -> None:
         """Add a ZooKeeper server."""
         self._zookeepers[place] = port

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import evolve
 from twisted.internet.defer import Deferred
 
-from kafkatx.interfaces.nodes import Create, Operation, Outcome, SetData
-from kafkatx.metadata.layout import partition_states, paths, topics
-from kafkatx.metadata.layout.changes import ChangeRecord, StateChange
-from tests.metadata.controller.node_model import NodeReader
+from kafkatx.errors import ErrorCode
+from kafkatx.interfaces.nodes import Create, Operation, Outcome
+from kafkatx.metadata.layout import paths, topics
+from kafkatx.types import IsrChange, PartitionState, TopicPartition
 from tests.simulation.process import TIMEOUT_S, Process
 from tests.simulation.transactions import CONFIGS, Violation
 from tests.simulation.world import BROKERS, World, describe
@@ -31,7 +30,6 @@ class Chances:
     def __init__(self, world: World) -> None:
         self._world = world
         self._random = world.random
-        self._reader = NodeReader(world.server.nodes)
         self._numbers = 0
         self.commands: dict[int, Process] = {}
         self._events: list[Callable[[], None]] = [
@@ -50,7 +48,9 @@ class Chances:
                 (self._hold, 2),
                 (self._doubt, 4),
                 (self._delay, 6),
-                (self._change_isr, 8),
+                (self._change_isr, 14),
+                (self._stop_soon, 1),
+                (self._lose_log_dir, 1),
                 (self._depose, 1),
                 (self._mark, 1),
                 (self._old_tool, 1),
@@ -150,6 +150,71 @@ class Chances:
         if process is not None:
             name = self._name()
             self._command(process, f"delete {name}", process.store.delete_topic(name))
+
+    def _change_isr(self) -> None:
+        """Let a leader change in-sync replicas some times, by what it knows now or a moment later."""
+        leaders = [process for process in self._world.running() if process.led()]
+        if not leaders:
+            return
+        process = self._random.choice(leaders)
+        for _ in range(self._random.choice((1, 1, 2, 4))):
+            changes = self._isr_changes(process) if self._random.random() < 0.5 else None
+            self._world.clock.callLater(self._random.random() * 2, self._alter_isr, process, changes)
+
+    def _isr_changes(self, process: Process) -> list[IsrChange]:
+        """Return changes of some of the partitions that a process leads; some can never be made."""
+        random, state = self._random, process.store.state
+        led = process.led()
+        changes = []
+        for topic_id, name, number, each in random.sample(led, min(len(led), random.choice((1, 1, 3, 9)))):
+            able = [one for one in each.replicas if one in state.brokers or random.random() < 0.1]
+            size = random.randint(0, len(able))
+            members = {process.broker_id, *random.sample(able, size)}
+            isr = tuple(one for one in each.replicas if one in members)
+            epochs = {one: state.brokers[one].epoch for one in isr if one in state.brokers}
+            changes.append(
+                IsrChange(topic_id, TopicPartition(name, number), each, isr, epochs, random.choice((1, 2)))
+            )
+        return changes
+
+    def _alter_isr(self, process: Process, changes: Sequence[IsrChange] | None) -> None:
+        world = self._world
+        changes = self._isr_changes(process) if changes is None else changes
+        if not process.runs or world.calm or not changes:
+            return
+        changes = world.isr.ask(process.name, changes)
+        if not changes:
+            return
+        text = ", ".join(f"{one.topic_partition} to {one.isr}" for one in changes)
+
+        def ended(outcomes: list[PartitionState | ErrorCode]) -> None:
+            if not world.over:
+                try:
+                    world.isr.ended(process.name, changes, outcomes)
+                except Violation as violation:
+                    world.violated(violation)
+
+        self._command(process, f"change {text}", process.store.alter_isr(changes).addCallback(ended))
+
+    def _stop_soon(self) -> None:
+        """Tell a broker that it is about to stop."""
+        process = self._process()
+        if process is not None:
+            self._command(process, "begin to stop", process.store.begin_stopping())
+
+    def _lose_log_dir(self) -> None:
+        """Take some replicas of a broker offline."""
+        process = self._process()
+        if process is None:
+            return
+        own = [
+            TopicPartition(name, number)
+            for name, topic in process.store.state.topics.items()
+            for number, each in enumerate(topic.partitions)
+            if process.broker_id in each.replicas and self._random.random() < 0.2
+        ]
+        if own:
+            self._command(process, f"lose {own}", process.store.report_offline(own))
 
     # --- faults
 
@@ -263,41 +328,6 @@ class Chances:
             )
 
     # --- operators and other tools
-
-    def _partition(self) -> tuple[str, int] | None:
-        """Return a partition that has a state."""
-        found = [
-            (name, int(number))
-            for name in (self._reader.children(paths.TOPICS) if paths.TOPICS in self._reader.nodes else ())
-            if paths.partitions(name) in self._reader.nodes
-            for number in self._reader.children(paths.partitions(name))
-        ]
-        return self._random.choice(found) if found else None
-
-    def _change_isr(self) -> None:
-        """Change the ISR of a partition some times, as a leader with followers will."""
-        partition = self._partition()
-        if partition is not None:
-            for _ in range(self._random.choice((1, 1, 2, 4))):
-                self._world.clock.callLater(self._random.random(), self._toggle, *partition)
-
-    def _toggle(self, name: str, number: int) -> None:
-        """Bring all replicas into the ISR, or all but the leader out, if the leader leads now."""
-        nodes = self._world.server.nodes
-        path = paths.state(name, number)
-        if path not in nodes or self._world.calm:
-            return
-        state = partition_states.decode(path, nodes[path].data)
-        leader = nodes.get(paths.broker(state.leader))
-        if leader is None or leader.czxid > nodes[path].mzxid:
-            return
-        replicas = topics.decode("", nodes[paths.topic(name)].data).partitions[number]
-        state = evolve(state, isr=(state.leader,) if len(state.isr) > 1 else replicas)
-        change = StateChange(name, number, state, nodes[path].version + 1)
-        record = ChangeRecord("leader", states=[change])
-        self._world.server.operate(
-            SetData(path, state.encode()), Create(paths.CHANGE_PREFIX, record.encode(), sequential=True)
-        )
 
     def _depose(self) -> None:
         self._world.depose(0.0)

@@ -16,6 +16,8 @@ from typing import Any
 
 from attrs import frozen
 
+from kafkatx.metadata.cluster.commands import isr
+from kafkatx.metadata.cluster.commands.isr import IsrCommands
 from kafkatx.metadata.cluster.control.controller import Controller
 from kafkatx.metadata.cluster.control.election import Election
 from kafkatx.metadata.cluster.fence import Fence
@@ -125,6 +127,22 @@ MUTANTS = {
                 "            writes.append(TopicDeletion(topic))\n        if True:\n",
             ),
         ),
+    ),
+    "isr-incarnations": Mutant(
+        "a change of in-sync replicas checks the incarnations of the members",
+        (Edit(IsrCommands._checks, "image.deletions), *checks]", "image.deletions)]"),),
+    ),
+    "isr-deletions": Mutant(
+        "a change of in-sync replicas checks that no topic was deleted meanwhile",
+        (Edit(IsrCommands._checks, "[Check(paths.DELETIONS, image.deletions), *checks]", "checks"),),
+    ),
+    "isr-in-doubt": Mutant(
+        "a change of in-sync replicas whose reply was lost is read back",
+        (Edit(IsrCommands._plan, "if number in call.doubtful and is_made(change, state):", "if False:"),),
+    ),
+    "isr-past-life": Mutant(
+        "a member of which fetches were counted in a past life is refused",
+        (Edit(isr._is_member, "epoch = change.epochs.get(member)", "epoch = node.epoch"),),
     ),
     "election-in-doubt": Mutant(
         "an election whose reply was lost is read back",

@@ -24,6 +24,7 @@ class Process:
     :param name: its name in the history, ``b1.2`` for the second life of broker 1.
     :param tell: adds a line to the history.
     :param shown: called with each change of its state.
+    :param clean: False if its machine has gone down.
     :ivar clock: the clock of its store; a process that is frozen or dead is not run.
     :ivar refused: the error with which its start has failed.
     """
@@ -37,6 +38,7 @@ class Process:
         new_uuid: Callable[[], uuid.UUID],
         tell: Callable[[str], None],
         shown: Callable[[Process, ClusterDelta], None],
+        clean: bool = True,
     ) -> None:
         self.name = name
         self.broker_id = broker_id
@@ -53,7 +55,7 @@ class Process:
         self.store.subscribe(self._changed)
         self._led: tuple[ClusterState | None, list[tuple[uuid.UUID, str, int, PartitionState]]] = (None, [])
         starting = self.store.start(BrokerNode(broker_id, f"h{broker_id}", 9092))
-        starting.addCallback(lambda _: self.store.register([f"directory-{broker_id}"]))
+        starting.addCallback(lambda _: self.store.register([f"directory-{broker_id}"], clean))
         starting.addCallbacks(self._started, self._failed)
 
     @property

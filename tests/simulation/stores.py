@@ -1,7 +1,8 @@
 """The invariants of what the brokers believe, checked after each step, and of a cluster at rest.
 
 *   At most one broker acts as the leader of a partition, in whatever epoch. It is the leader in the state's
-    node, in the same epoch, unless the topic is gone.
+    node, in the same epoch, unless the topic is gone. A broker that was live when its partition was given to
+    another may act until it knows that.
 *   A broker that acts has a session: its lease ends before the session can. One without a lease is fenced.
 *   A broker never shows an earlier state of a partition after a later one.
 *   In each leader epoch only one registration of a broker has acted.
@@ -17,10 +18,12 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
-from kafkatx.metadata.layout import brokers, paths
-from kafkatx.metadata.layout.incarnations import decode_incarnation
-from kafkatx.types import BrokerNode, ClusterDelta
+from kafkatx.metadata.layout import brokers, partition_states, paths
+from kafkatx.metadata.layout.incarnations import decode_incarnation, decode_offline
+from kafkatx.metadata.layout.partition_states import StateNode
+from kafkatx.types import BrokerNode, ClusterDelta, TopicPartition
 from tests.metadata.controller.node_model import NodeReader
+from tests.simulation.isr_rules import IsrRules
 from tests.simulation.process import Process
 from tests.simulation.server import SimulatedServer
 from tests.simulation.transactions import Violation
@@ -32,9 +35,12 @@ LATE_S = 0.001
 class StoreRules:
     """Checks the states of processes against each other and the nodes."""
 
-    def __init__(self, server: SimulatedServer) -> None:
+    def __init__(self, server: SimulatedServer, isr: IsrRules) -> None:
         self._server = server
+        self._isr = isr
         self._reader = NodeReader(server.nodes)
+        self._topic_ids: dict[int, uuid.UUID] = {}
+        self._leaders: dict[int, dict[tuple[str, int], StateNode]] = {}
         self._acted: dict[tuple[uuid.UUID, int, int], tuple[int, int]] = {}
 
     def check(self, processes: Sequence[Process]) -> None:
@@ -54,9 +60,11 @@ class StoreRules:
             epoch = process.store.state.brokers[process.broker_id].epoch
             for topic_id, name, number, state in process.led():
                 what = f"{name}-{number} in leader epoch {state.leader_epoch}"
-                other = leaders.setdefault((topic_id, number), process.name)
-                if other != process.name:
-                    raise Violation(f"{other} and {process.name} act as leaders of {what}")
+                moved = (topic_id, number, state.leader_epoch) in self._isr.moved
+                if not moved:
+                    other = leaders.setdefault((topic_id, number), process.name)
+                    if other != process.name:
+                        raise Violation(f"{other} and {process.name} act as leaders of {what}")
                 life = (process.broker_id, epoch)
                 first = self._acted.setdefault((topic_id, number, state.leader_epoch), life)
                 if first != life:
@@ -64,7 +72,8 @@ class StoreRules:
                         f"{process.name}, epoch {epoch}, leads {what}, in which broker {first[0]},"
                         f" epoch {first[1]}, has led"
                     )
-                self._check_node(process, topic_id, name, number, state.leader_epoch)
+                if not moved:
+                    self._check_node(process, topic_id, name, number, state.leader_epoch)
 
     def shown(self, process: Process, delta: ClusterDelta) -> None:
         """Check a change of what a process believes.
@@ -81,12 +90,19 @@ class StoreRules:
     def _check_node(
         self, process: Process, topic_id: uuid.UUID, name: str, number: int, leader_epoch: int
     ) -> None:
-        if paths.topic(name) not in self._server.nodes:
+        topic, state = (
+            self._server.nodes.get(path) for path in (paths.topic(name), paths.state(name, number))
+        )
+        if topic is None or state is None:
             return
-        topic = self._reader.topic(name)
-        if topic.topic_id != topic_id or topic.partitions[number].partition_epoch < 0:
-            return  # it is deleted, or is being deleted
-        node = topic.partitions[number]
+        if self._topic_ids.get(topic.mzxid) is None:
+            self._topic_ids[topic.mzxid] = self._reader.topic(name).topic_id
+        if self._topic_ids[topic.mzxid] != topic_id:
+            return  # it is deleted, and another has its name
+        node = self._leaders.get(state.mzxid, {}).get((name, number))
+        if node is None:
+            node = partition_states.decode("", state.data)
+            self._leaders.setdefault(state.mzxid, {})[name, number] = node
         if (node.leader, node.leader_epoch) != (process.broker_id, leader_epoch):
             raise Violation(
                 f"{process.name} acts as leader of {name}-{number} in leader epoch {leader_epoch}, but it is"
@@ -108,12 +124,14 @@ class StoreRules:
         if paths.CONTROLLER not in nodes:
             raise Violation("there is no controller")
         expected = reader.state(live.values())
+        offline = {one: self._offline(one) for one in live if paths.offline(one) in nodes}
         for name, topic in expected.topics.items():
             if topic.topic_id == NO_TOPIC_ID:
                 raise Violation(f"topic {name} has no id")
             for number, each in enumerate(topic.partitions):
                 node = live.get(each.leader)
                 able = set(each.replicas) & (set(each.isr) or set(each.replicas)) & live.keys()
+                able = {one for one in able if (name, number) not in offline.get(one, ())}
                 if able and (node is None or each.revision <= node.epoch):
                     raise Violation(f"no broker leads {name}-{number}: {each}")
         for process in processes:
@@ -122,6 +140,8 @@ class StoreRules:
                 raise Violation(f"{process.name} is fenced")
             if state.brokers != live:
                 raise Violation(f"{process.name} knows the brokers {state.brokers}, not {live}")
+            if state.offline != offline or state.lost_epochs != processes[0].store.state.lost_epochs:
+                raise Violation(f"{process.name} knows {state.offline} and {state.lost_epochs}")
             if state.topics.keys() != expected.topics.keys():
                 raise Violation(
                     f"{process.name} knows topics {sorted(state.topics)}, not {sorted(expected.topics)}"
@@ -129,6 +149,10 @@ class StoreRules:
             for name, topic in expected.topics.items():
                 if state.topics[name] != topic:
                     raise Violation(f"{process.name} knows {state.topics[name]}, not {topic}")
+
+    def _offline(self, broker_id: int) -> frozenset[TopicPartition]:
+        path = paths.offline(broker_id)
+        return decode_offline(path, self._server.nodes[path].data)
 
     def _broker(self, broker_id: int) -> BrokerNode:
         path, own = paths.broker(broker_id), paths.incarnation(broker_id)

@@ -21,16 +21,14 @@ from kafkatx.interfaces.nodes import Create, Delete, Operation, SetData
 from kafkatx.metadata.layout import changes, partition_states, paths, topics
 from kafkatx.metadata.layout.controller import decode_epoch
 from kafkatx.metadata.layout.partition_states import StateNode
-from kafkatx.types import NO_LEADER
+from kafkatx.types import NO_LEADER, TopicPartition
+from tests.simulation.isr_rules import IsrRules
+from tests.simulation.isr_rules import Violation as Violation
 from tests.simulation.server import OPERATOR, SimulatedServer, Transaction
 
 CONFIGS = "/config/topics/"
 NEVER = 2**62
 """A transaction after all others."""
-
-
-class Violation(AssertionError):
-    """An invariant does not hold."""
 
 
 @define
@@ -53,8 +51,9 @@ class TransactionRules:
     :ivar created: the ids of all topics that ever were.
     """
 
-    def __init__(self, server: SimulatedServer) -> None:
+    def __init__(self, server: SimulatedServer, isr: IsrRules) -> None:
         self._server = server
+        self._isr = isr
         self._topics: dict[str, _Topic] = {}
         self._marks: dict[str, int] = {}
         self.elected: dict[int, tuple[int, int]] = {}
@@ -68,9 +67,10 @@ class TransactionRules:
         written = [each for each in transaction.operations if isinstance(each, Create | SetData | Delete)]
         by_controller = any(_is_controllers(each) for each in written)
         self._check_election(transaction, written)
-        if by_controller and transaction.session_id != OPERATOR:
+        leads = _writer(written).startswith("b")
+        if by_controller and transaction.session_id != OPERATOR and not leads:
             self._check_controller(transaction)
-        self._check_states(transaction, written)
+        self._check_states(transaction, written, leads)
         self._check_topics(transaction, written)
 
     def _epoch(self) -> int:
@@ -99,8 +99,8 @@ class TransactionRules:
             f" {owners[elected]}",
         )
 
-    def _check_states(self, transaction: Transaction, written: Sequence[Operation]) -> None:
-        states = {}
+    def _check_states(self, transaction: Transaction, written: Sequence[Operation], leads: bool) -> None:
+        states: dict[TopicPartition, StateNode] = {}
         records = []
         for operation in written:
             partition = paths.parse_state(operation.path)
@@ -110,8 +110,9 @@ class TransactionRules:
                 elif partition is not None:
                     state = partition_states.decode(operation.path, operation.data)
                     states[partition] = state
-                    self._check_state(transaction, partition.topic, partition.partition, state)
+                    self._check_state(transaction, partition.topic, partition.partition, state, leads)
         if states:
+            self._isr.check(transaction, states, leads)
             _require(len(records) == 1, f"{len(records)} change records with {len(states)} states")
             recorded = {
                 (each.topic, each.partition): (each.node, each.partition_epoch) for each in records[0].states
@@ -122,7 +123,9 @@ class TransactionRules:
             }
             _require(recorded == expected, f"the record has {recorded}, the nodes {expected}")
 
-    def _check_state(self, transaction: Transaction, name: str, number: int, state: StateNode) -> None:
+    def _check_state(
+        self, transaction: Transaction, name: str, number: int, state: StateNode, leads: bool
+    ) -> None:
         what = f"{name}-{number}"
         topic = self._topics.get(name)
         if topic is None:
@@ -147,7 +150,7 @@ class TransactionRules:
                 leader == state.leader,
                 f"{what}: {leader} and {state.leader} lead in epoch {state.leader_epoch}",
             )
-            if transaction.session_id != OPERATOR:
+            if transaction.session_id != OPERATOR and not leads:
                 _, elected = self.elected[epoch]
                 marked = self._marks.get(name)
                 _require(
@@ -209,6 +212,14 @@ def _is_controllers(operation: Operation) -> bool:
     if operation.path.startswith(f"{paths.TOPICS}/"):
         return "/partitions" in operation.path or isinstance(operation, Delete)
     return operation.path.startswith(f"{paths.DELETE_TOPICS}/") and isinstance(operation, Delete)
+
+
+def _writer(written: Sequence[Operation]) -> str:
+    """Return who has written the change record of a transaction; an empty text if there is none."""
+    for operation in written:
+        if isinstance(operation, Create) and operation.path == paths.CHANGE_PREFIX:
+            return changes.decode(operation.path, operation.data).by
+    return ""
 
 
 def _topic_of(path: str) -> str | None:

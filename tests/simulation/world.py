@@ -21,6 +21,7 @@ from kafkatx.metadata.cluster.state.loader import Loader
 from kafkatx.metadata.layout import paths
 from kafkatx.metadata.layout.changes import ChangeRecord
 from kafkatx.types import ClusterDelta
+from tests.simulation.isr_rules import IsrRules
 from tests.simulation.process import Process
 from tests.simulation.server import SimulatedServer, Transaction
 from tests.simulation.stores import StoreRules
@@ -49,8 +50,9 @@ class World:
         self.clock = Clock()
         self.server = SimulatedServer(self.clock)
         self.server.committed = self._committed
-        self.transactions = TransactionRules(self.server)
-        self.stores = StoreRules(self.server)
+        self.isr = IsrRules(self.server)
+        self.transactions = TransactionRules(self.server, self.isr)
+        self.stores = StoreRules(self.server, self.isr)
         self.processes: dict[int, Process] = {}
         self.calm = False
         self.over = False
@@ -112,7 +114,10 @@ class World:
         self._lives[broker_id] += 1
         name = f"b{broker_id}.{self._lives[broker_id]}"
         self.tell(f"{name} starts")
-        process = Process(self.server, broker_id, name, self.now_s, self.new_uuid, self.tell, self._shown)
+        clean = self.random.random() < 0.8
+        process = Process(
+            self.server, broker_id, name, self.now_s, self.new_uuid, self.tell, self._shown, clean
+        )
         self.processes[broker_id] = process
         return process
 

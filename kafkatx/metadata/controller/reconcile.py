@@ -85,7 +85,7 @@ def reconcile(
             writes.append(TopicDeletion(topic))
         else:
             writes.extend(_topic_writes(topic, replicas, new_topic_id, rules))
-    marks = deleting if topics is None else [name for name in topics if name in deleting]
+    marks = sorted(deleting) if topics is None else [name for name in topics if name in deleting]
     writes.extend(MarkRemoval(name) for name in marks if name not in state.topics)
     return writes
 

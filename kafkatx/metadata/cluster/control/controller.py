@@ -206,7 +206,9 @@ class Controller:
             self._balance.start()
             self._admin_nodes.consider()
         while role == self._role():
-            names, self._names = self._names, set()
+            # in order, so that a run of the simulation can be repeated
+            names = None if self._names is None else sorted(self._names)
+            self._names = set()
             image = self._view.image
             state = image.whole_state()
             rules = self._options.rules(state)

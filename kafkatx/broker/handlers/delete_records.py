@@ -80,12 +80,15 @@ class _Deletion:
 
 
 def _low_watermark(broker: Broker, partition: Partition) -> int:
-    """Return the smallest log start offset of the live replicas."""
+    """Return the smallest log start offset of the live replicas, and of those that may lead next."""
     own_start: int = partition.log.log_start_offset
     if partition.leadership is None:
         return own_start
     state, name = broker.metadata.state, partition.topic_partition
-    return partition.leadership.low_watermark(own_start, lambda one: state.has_live(one, name))
+    may_lead = {*partition.state.isr, *partition.state.eligible}
+    return partition.leadership.low_watermark(
+        own_start, lambda one: one in may_lead or state.has_live(one, name)
+    )
 
 
 def _begin(

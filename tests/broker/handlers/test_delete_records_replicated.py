@@ -87,15 +87,18 @@ class DeleteRecordsTests(ReplicatedTestCase):
         self.assertEqual((first[0], second), (TIMED_OUT, (NONE, 0)))
 
     def test_away(self) -> None:
-        """Replicas on brokers that are not live, or in log dirs that failed, are not waited for."""
+        """Replicas that are not live, or in log dirs that failed, are waited for only if they may lead."""
         waiting = self.delete(3)
         self.move(2, 3)
-        self.assertNoResult(waiting)
         self.metadata.leave(3)
+        self.assertNoResult(waiting)
+        self.metadata.replicate("t", isr=[1, 2])
         self.assertEqual(self.successResultOf(waiting), [(NONE, 3)])
         waiting = self.delete(4)
-        self.assertNoResult(waiting)
         self.metadata.fail_replicas(2, TopicPartition("t", 0))
+        self.metadata.replicate("t", isr=[1], eligible=[2])
+        self.assertNoResult(waiting)
+        self.metadata.replicate("t", isr=[1])
         self.assertEqual(self.successResultOf(waiting), [(NONE, 4)])
 
     def test_leader_changes(self) -> None:

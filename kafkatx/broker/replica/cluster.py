@@ -37,3 +37,6 @@ class Cluster(Protocol[PartitionT_contra]):
 
     def look_at(self, partition: PartitionT_contra) -> None:
         """Ask for other in-sync replicas of a partition soon, if they must change."""
+
+    def log_start_moved(self, partition: PartitionT_contra) -> None:
+        """Write the log start of a partition that this broker follows to the disk soon."""

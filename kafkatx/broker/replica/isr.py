@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.replica.leadership import Asked, Leadership, Replicas
+from kafkatx.broker.replica.logs.log_starts import LogStarts
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import replication
@@ -72,10 +73,13 @@ class IsrManager:
 
     _log = Logger()
 
-    def __init__(self, config: BrokerConfig, metadata: IMetadataStore, clock: IReactorTime) -> None:
+    def __init__(
+        self, config: BrokerConfig, metadata: IMetadataStore, clock: IReactorTime, log_starts: LogStarts
+    ) -> None:
         self.broker_id: int = config.get("broker.id")
         self.lag_s: float = config[replication.REPLICA_LAG_TIME_MAX_MS] / 1000
         self.now_s = clock.seconds
+        self.log_start_moved = log_starts.moved
         self._metadata = metadata
         self._clock = clock
         self._led: dict[Partition, None] = {}
@@ -179,6 +183,7 @@ class IsrManager:
         if leadership is None or topic is None:
             return None
         isr = leadership.next_isr(
+            partition.log.log_start_offset,
             partition.log.log_end_offset,
             partition.high_watermark,
             self._clock.seconds(),

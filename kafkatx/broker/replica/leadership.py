@@ -223,18 +223,29 @@ class Leadership:
         )
 
     def low_watermark(self, own_start: int, is_live: Callable[[int], bool]) -> int:
-        """Return the smallest log start offset of the live replicas; -1 if one of them has told none."""
+        """Return the smallest log start offset of the replicas; -1 if one has told none.
+
+        Replicas that are not live do not count, unless they may be elected when they come back. Others join
+        again only when their logs start where the leader's does.
+        """
+        electable = (*self.state.isr, *self.state.eligible)
         starts = [
             follower.log_start_offset
             for replica_id, follower in self.followers.items()
-            if replica_id in self.state.replicas and is_live(replica_id)
+            if replica_id in electable or (replica_id in self.state.replicas and is_live(replica_id))
         ]
         return min([own_start, *starts])
 
     # --- in-sync replicas
 
     def next_isr(
-        self, own_end: int, high_watermark: int, now_s: float, lag_s: float, replicas: Replicas
+        self,
+        own_start: int,
+        own_end: int,
+        high_watermark: int,
+        now_s: float,
+        lag_s: float,
+        replicas: Replicas,
     ) -> tuple[int, ...] | None:
         """Return the in-sync replicas to ask for; None if they are right, or a change is under way.
 
@@ -247,6 +258,7 @@ class Leadership:
         The same in-sync replicas are asked for again to clear ``recovering``, and ``eligible`` where their
         number suffices.
 
+        :param own_start: the start of the leader's log: what was deleted must not come back with a replica.
         :param own_end: the end of the leader's log.
         """
         state = self.state
@@ -259,7 +271,7 @@ class Leadership:
             for replica_id in state.replicas
             if replica_id != self._broker_id
             and replica_id not in state.isr
-            and self.may_join(replica_id, own_end, high_watermark, now_s, lag_s, replicas)
+            and self.may_join(replica_id, own_start, own_end, high_watermark, now_s, lag_s, replicas)
         ]
         again = state.recovering or (bool(state.eligible) and len(state.isr) >= self.min_insync)
         if not late and not joining and not again:
@@ -270,6 +282,7 @@ class Leadership:
     def may_join(
         self,
         replica_id: int,
+        own_start: int,
         own_end: int,
         high_watermark: int,
         now_s: float,
@@ -280,6 +293,7 @@ class Leadership:
         follower = self.followers[replica_id]
         return (
             follower.end_offset >= max(high_watermark, self.epoch_start_offset, 0)
+            and follower.log_start_offset >= own_start
             and follower.is_caught_up(own_end, now_s, lag_s)
             and replicas.may_join(replica_id, follower.broker_epoch)
         )

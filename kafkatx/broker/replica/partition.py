@@ -7,7 +7,7 @@ It touches its log only. :mod:`kafkatx.broker.replica.roles` says which role thi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
@@ -17,6 +17,7 @@ from kafkatx.broker.replica.commit_waiters import CommitWaiters
 from kafkatx.broker.replica.leadership import Leadership
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.roles import NO_ROLE, OFFLINE, Following, Leading, Role, choose_role
+from kafkatx.broker.replica.waiters import Waiter, wake_each
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IPartitionLog
@@ -33,13 +34,6 @@ NEVER = 2**63 - 1
 EXPOSE_AFTER_MS = 1000
 """Used for ``flush.ms`` where only flushed records are exposed and it is not set: otherwise the last records
 would never become visible."""
-
-
-class Waiter(Protocol):
-    """An operation that waits for data, such as :class:`kafkatx.broker.replica.purgatory.DelayedFetch`."""
-
-    def wake(self) -> None:
-        """Look whether there is enough now."""
 
 
 class Partition:
@@ -60,6 +54,7 @@ class Partition:
         NOT_LEADER_OR_FOLLOWER or KAFKA_STORAGE_ERROR.
     :ivar replicated: True unless this broker is the only replica.
     :ivar leadership: the progress of the other replicas; None unless this broker leads and there are some.
+    :ivar kept_start: the log starts at this offset or later, also after a crash: what a follower tells.
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
     :ivar writable: True if clients may produce: this broker leads it, and it is not internal.
@@ -93,6 +88,7 @@ class Partition:
         "high_watermark",
         "internal",
         "isr",
+        "kept_start",
         "leader",
         "leader_epoch",
         "leadership",
@@ -137,6 +133,7 @@ class Partition:
         self.leadership: Leadership | None = None
         self._kept: tuple[int, Leadership] | None = None
         self.high_watermark = -1
+        self.kept_start = log.log_start_offset
         if not self.offline:
             self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.leads, self.leader_epoch = False, state.leader_epoch
@@ -310,8 +307,8 @@ class Partition:
             self._cluster.look_at(self)
         self.advance()
         self._wake_committed()
-        for delete in tuple(self.delayed_deletes) if moved else ():
-            delete.wake()
+        if moved:
+            wake_each(self.delayed_deletes)
 
     # --- following
 
@@ -330,6 +327,8 @@ class Partition:
         start = min(log_start_offset, self.high_watermark)
         if start > log.log_start_offset:
             log.advance_log_start(start)
+        if log.log_start_offset > self.kept_start:
+            self._cluster.log_start_moved(self)
         self._wake_committed()
 
     def truncated(self) -> None:
@@ -370,15 +369,13 @@ class Partition:
         if not self.replicated:
             self.wake()
             return
-        for fetch in tuple(self.replica_fetches):
-            fetch.wake()
+        wake_each(self.replica_fetches)
         self._wake_committed()
 
     def _wake_committed(self) -> None:
         if self.high_watermark != self._woken_at:
             self._woken_at = self.high_watermark
-            for fetch in tuple(self.delayed_fetches):
-                fetch.wake()
+            wake_each(self.delayed_fetches)
             self.commit_waiters.advance(self)
 
     def fail_commits(self, code: ErrorCode) -> None:

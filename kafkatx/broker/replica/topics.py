@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.isr import IsrManager
 from kafkatx.broker.replica.logs.log_opener import LogOpener
+from kafkatx.broker.replica.logs.log_starts import LogStarts
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.logs.placements import Placements
 from kafkatx.broker.replica.logs.topic_settings import TopicSettings
@@ -77,7 +78,7 @@ class Topics:
         self.partitions: dict[str, list[Partition | None]] = {}
         self.before_roles: Callable[[], object] | None = None
         self.role_listeners: list[RoleListener] = []
-        self.isr = IsrManager(config, metadata, clock)
+        self.isr = IsrManager(config, metadata, clock, LogStarts(store))
         self.replica_listeners: list[ReplicaListener] = [self.isr.follow]
         self._ids: dict[str, uuid.UUID] = {}
         self._removing: dict[str, list[Deferred[Any]]] = {}

@@ -54,3 +54,7 @@ class FakeCluster:
     def look_at(self, partition: Partition) -> None:
         """Remember the call."""
         self.looked_at.append(partition)
+
+    def log_start_moved(self, partition: Partition) -> None:
+        """Take it that it is on the disk at once."""
+        partition.kept_start = partition.log.log_start_offset

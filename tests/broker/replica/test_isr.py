@@ -352,9 +352,12 @@ class AgainTests(IsrTestCase):
         self.replicate(partition, 2, 2)
         self.clock.advance(0)
         self.assertEqual(partition.isr, (1, 2))
+        self.write(1, partition)
+        self.pass_time(2, 3)
+        self.assertEqual(partition.isr, (1,))
         self.metadata.replicate("u", replicas=(1,), adding=(), isr=(1,))
         self.write(1, partition)
-        self.assertEqual((partition.leadership, partition.high_watermark), (None, 3))
+        self.assertEqual((partition.leadership, partition.high_watermark), (None, 4))
 
 
 class StopTests(IsrTestCase):

@@ -46,9 +46,11 @@ class LeadershipTestCase(SynchronousTestCase):
         """Return the committed end for a log end."""
         return leadership.committed_end(end, self.now_s, LAG_S, self.cluster)
 
-    def next_isr(self, leadership: Leadership, end: int, high_watermark: int = 0) -> tuple[int, ...] | None:
+    def next_isr(
+        self, leadership: Leadership, end: int, high_watermark: int = 0, start: int = 0
+    ) -> tuple[int, ...] | None:
         """Return the in-sync replicas to ask for."""
-        return leadership.next_isr(end, high_watermark, self.now_s, LAG_S, self.cluster)
+        return leadership.next_isr(start, end, high_watermark, self.now_s, LAG_S, self.cluster)
 
 
 class FollowerTests(SynchronousTestCase):
@@ -321,9 +323,17 @@ class NextIsrTests(LeadershipTestCase):
         leadership.begin(self.now_s)
         self.assertIsNone(self.next_isr(leadership, 9))
 
-    def test_low_watermark(self) -> None:
-        """It is the smallest log start of the live replicas, and unknown until they have told theirs."""
+    def test_log_start(self) -> None:
+        """A replica joins only when its log starts where the leader's does: what was deleted stays so."""
         leadership = self.lead((1, 2))
+        self.fetch(leadership, 3, 9, 9, start=4)
+        self.assertIsNone(self.next_isr(leadership, 9, start=5))
+        self.fetch(leadership, 3, 9, 9, start=5)
+        self.assertEqual(self.next_isr(leadership, 9, start=5), (1, 2, 3))
+
+    def test_low_watermark(self) -> None:
+        """It is the smallest log start of the live or electable replicas, unknown until they tell theirs."""
+        leadership = self.lead((1,))
         self.fetch(leadership, 2, 9, 9, start=4)
         alive = self.cluster.epochs.__contains__
         self.assertEqual(leadership.low_watermark(6, alive), -1)
@@ -332,6 +342,9 @@ class NextIsrTests(LeadershipTestCase):
         del self.cluster.epochs[2]
         self.assertEqual(leadership.low_watermark(6, alive), 5)
         self.assertEqual(leadership.low_watermark(3, alive), 3)
+        for changes in ({"isr": (1, 2)}, {"eligible": (2,)}):
+            leadership.apply(attrs.evolve(state_of((1,)), **changes), 1, self.now_s)
+            self.assertEqual(leadership.low_watermark(6, alive), 4)
 
 
 @attrs.define
@@ -438,7 +451,7 @@ class RandomTests(SynchronousTestCase):
                     )
                     model.given += [(r, now_s) for r in joined]
                     leadership.apply(model.state, min_insync, now_s)
-                proposed = leadership.next_isr(end, high_watermark, now_s, LAG_S, cluster)
+                proposed = leadership.next_isr(0, end, high_watermark, now_s, LAG_S, cluster)
                 expected = model.next_isr(end, high_watermark, now_s)
                 self.assertEqual(None if proposed is None else set(proposed), expected, seed)
                 if proposed is not None and chance.random() < 0.5:

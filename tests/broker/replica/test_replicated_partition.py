@@ -288,6 +288,15 @@ class FollowerTests(ReplicatedTestCase):
         self.partition.followed(5, 1)
         self.assertEqual(self.log.log_start_offset, 3)
 
+    def test_kept_start(self) -> None:
+        """A follower tells the log start that outlives a crash, and asks to write one that has moved."""
+        moved: list[Partition] = []
+        self.patch(self.cluster, "log_start_moved", moved.append)
+        self.partition.followed(5, 0)
+        self.assertEqual(moved, [])
+        self.partition.followed(5, 3)
+        self.assertEqual((moved, self.partition.kept_start), ([self.partition], 0))
+
     def test_truncated(self) -> None:
         """After a cut the high watermark is within the log, and after a new beginning at it (KAFKA-9491)."""
         self.partition.followed(5, 0)

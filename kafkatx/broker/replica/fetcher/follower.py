@@ -126,7 +126,7 @@ class Follower:
             self.role.leader_epoch,
             log.log_end_offset,
             log.latest_epoch,
-            log.log_start_offset,
+            self.partition.kept_start,
             max_bytes,
         )
 

@@ -23,6 +23,7 @@ from kafkatx.broker.replica.commit_waiters import CommitTimeouts
 from kafkatx.broker.replica.fetcher.manager import ReplicaFetcherManager
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.manager import ReplicaManager
+from kafkatx.broker.replica.throttles import ReplicationThrottles
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.down_conversion import DownConversions
 from kafkatx.broker.requests.fetch_sessions import FetchSessions
@@ -57,6 +58,7 @@ class Broker:
     :ivar expiry: deletes old committed offsets.
     :ivar validator: validates produced records in a worker.
     :ivar fetch_sessions: the partitions that clients have named once.
+    :ivar throttles: how much other brokers may copy from here, and this one from them.
     :ivar quotas: how much clients may produce and fetch.
     :ivar transactions: refuses transactions.
     :ivar slices: answers long lists a slice at a time.
@@ -126,8 +128,18 @@ class Broker:
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.transactions = Transactions(self.limited_log)
+        self.throttles = ReplicationThrottles(config, metadata, clock.seconds)
+        self.config_listeners.append(self.throttles.use)
         self.fetchers = ReplicaFetcherManager(
-            config, metadata, self.topics, store, self.flushes, clock, self.limited_log, make_endpoint
+            config,
+            metadata,
+            self.topics,
+            store,
+            self.flushes,
+            clock,
+            self.limited_log,
+            self.throttles.follower,
+            make_endpoint,
         )
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")

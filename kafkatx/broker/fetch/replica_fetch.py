@@ -104,6 +104,7 @@ class ReplicaFetch(FetchByIds):
         self._replica_id, self._replica_epoch = replica
         self._is_enough: bool | None = None
         self._found: list[tuple[Partition | None, int, int]] = []
+        self._throttle = broker.throttles.leader
 
     def load(self) -> list[Deferred[None]]:
         """Count the fetch as the follower's progress; measure, and read cold data as other fetches do."""
@@ -123,7 +124,7 @@ class ReplicaFetch(FetchByIds):
                 partition.fetched_by(
                     self._replica_id, self._replica_epoch, asked.fetch_offset, asked.log_start_offset, now_s
                 )
-                if asked.fetch_offset >= log.log_end_offset:
+                if asked.fetch_offset >= log.log_end_offset or self._is_held_back(partition):
                     continue
                 if room <= 0 and loading:
                     self._later.add((topic.topic, asked.partition))
@@ -156,7 +157,7 @@ class ReplicaFetch(FetchByIds):
                 log = partition.log
                 if log.log_start_offset != start:  # DeleteRecords waits until its followers know
                     return True
-                if asked.fetch_offset < log.log_end_offset:
+                if asked.fetch_offset < log.log_end_offset and not self._is_held_back(partition):
                     readable = log.readable_bytes(asked.fetch_offset, log.log_end_offset)
                     missing -= min(readable, asked.partition_max_bytes)
                     if missing <= 0:
@@ -193,7 +194,23 @@ class ReplicaFetch(FetchByIds):
         )
 
     def _end_offset(self, partition: Partition) -> int:
+        if self._is_held_back(partition):
+            return 0
         return int(partition.log.log_end_offset)
+
+    def _count(self, topic: str, asked: FetchPartition, size: int) -> None:
+        partition = self._find(topic, asked.partition)
+        if partition is not None and self._replica_id not in partition.isr:
+            self._throttle.count(partition.topic_partition, size)
+
+    def _is_held_back(self, partition: Partition) -> bool:
+        """Return True if a throttle makes this copy wait for now: it is not in sync, and there are others."""
+        throttle = self._throttle
+        return (
+            throttle.is_on
+            and self._replica_id not in partition.isr
+            and throttle.holds_back(partition.topic_partition)
+        )
 
     def _check(self, partition: Partition, asked: FetchPartition) -> int:
         error = epoch_error(partition, asked.current_leader_epoch)
@@ -214,6 +231,8 @@ class ReplicaFetch(FetchByIds):
 
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
         result = super()._read(topic, asked, limit, first)
+        if self._throttle.is_on and result.records:
+            self._count(topic, asked, len(result.records))
         if result.error_code in (DIVERGED, ErrorCode.OFFSET_OUT_OF_RANGE):
             partition = self._find(topic, asked.partition)
             assert partition is not None

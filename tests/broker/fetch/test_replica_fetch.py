@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode
@@ -241,6 +242,27 @@ class RefusalTests(ReplicaFetchCase):
         """A topic of another id is unknown."""
         self.metadata.remove("t")
         self.assertEqual(self.fetch(0).error_code, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+class ThrottleTests(ReplicaFetchCase):
+    def test_held_back(self) -> None:
+        """A follower that is not in sync gets no records above the limit; one that is in sync gets all."""
+        config = {"leader.replication.throttled.rate": "10"}
+        self.broker.throttles.use(self.broker.config.with_dynamic({}, config))
+        topic = self.metadata.make_topic("t", [[1, 2, 3]], {"leader.replication.throttled.replicas": "0:1"})
+        out = attrs.evolve(topic.partitions[0], isr=(1, 3))
+        self.metadata.put(attrs.evolve(topic, partitions=(out,)))
+        self.topic = self.metadata.state.topics["t"]
+        self.add(b"a" * 100, b"b")
+        self.assertTrue(self.fetch(0).records)
+        self.assertFalse(self.fetch(0).records)
+        self.assertTrue(self.fetch(0, replica=3).records)
+        part = FetchPartition(0, 0, 0, -1, 0, 1 << 20)
+        waiting = self.answer(1, 15, self.request(part, max_wait_ms=500))
+        self.assertNoResult(waiting)
+        self.clock.advance(1000)
+        response = self.response(1, 15, self.successResultOf(waiting))
+        self.assertTrue(response.responses[0].partitions[0].records)
 
 
 class AloneTests(BrokerTestCase):

@@ -38,11 +38,15 @@ from kafkatx.broker.replica.fetcher.truncation import truncation_offset
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import Following
+from kafkatx.broker.replica.throttles import ReplicationThrottle
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.errors import CorruptRecords, ErrorCode
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import NO_LEADER_EPOCH, FileSlice
 from kafkatx.wire.messages.fetch import FetchPartition, PartitionData
+
+THROTTLED_S = 1.0
+"""The longest pause of a copy that is held back: the limit may change meanwhile."""
 
 EXPECTED = frozenset(
     {
@@ -80,6 +84,7 @@ class Follower:
         flushes: FlushScheduler,
         backoff: Backoff,
         limited_log: LimitedLog,
+        throttle: ReplicationThrottle,
         save_start: Callable[[], Deferred[None]],
         on_flushed: Callable[[], None],
     ) -> None:
@@ -95,6 +100,7 @@ class Follower:
         self._flushes = flushes
         self._backoff = backoff
         self._limited_log = limited_log
+        self._throttle = throttle
         self._failures = 0
         self._begun = False
 
@@ -102,12 +108,22 @@ class Follower:
         """Return True if the partition can be asked for now; begin what must reach the disk before."""
         if self.flushing is not None or self.not_before_s > self._clock.seconds():
             return False
+        if self._throttle.is_on and self._is_held_back():
+            return False
         if self.has_new_start:
             self.has_new_start = False
             self._wait_for(self._save_start().addErrback(self._not_saved))
         if self.flushing is None and self.partition.must_flush:
             self._wait_for(self.partition.log.flush())
         return self.flushing is None and not self.has_new_start
+
+    def _is_held_back(self) -> bool:
+        """Return True if a throttle makes this copy wait for now: it is not in sync, and there are others."""
+        throttle, partition = self._throttle, self.partition
+        if throttle.broker_id in partition.isr or not throttle.holds_back(partition.topic_partition):
+            return False
+        self.not_before_s = self._clock.seconds() + min(throttle.pause_s(), THROTTLED_S)
+        return True
 
     def _not_saved(self, failure: Failure) -> Failure:
         self.has_new_start = True
@@ -206,6 +222,8 @@ class Follower:
                 self._pause(f"broker {self.role.leader} sends less than one batch")
                 return 0
             log.write()
+            if self._throttle.is_on and self._throttle.broker_id not in partition.isr:
+                self._throttle.count(partition.topic_partition, size)
         start = log.log_start_offset
         partition.followed(answer.high_watermark, answer.log_start_offset)
         if log.log_start_offset != start:

@@ -16,6 +16,7 @@ from twisted.internet.interfaces import IReactorTime
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import Following
+from kafkatx.broker.replica.throttles import ReplicationThrottle
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import replication
@@ -38,6 +39,7 @@ CONNECT_S = 10.0
 class ReplicaFetcherManager:
     """Copies the partitions that other brokers lead.
 
+    :param throttle: of copies that come to this broker.
     :param make_endpoint: makes the endpoint of (reactor, host, port); None: TCP.
     """
 
@@ -50,6 +52,7 @@ class ReplicaFetcherManager:
         flushes: FlushScheduler,
         clock: IReactorTime,
         limited_log: LimitedLog,
+        throttle: ReplicationThrottle,
         make_endpoint: MakeEndpoint | None = None,
     ) -> None:
         self._config = config
@@ -59,6 +62,7 @@ class ReplicaFetcherManager:
         self._flushes = flushes
         self._clock = clock
         self._limited_log = limited_log
+        self._throttle = throttle
         self._make_endpoint = make_endpoint
         self._broker_id: int = config.get("broker.id")
         self._followers: dict[Partition, Follower] = {}
@@ -126,6 +130,7 @@ class ReplicaFetcherManager:
             self._flushes,
             backoff,
             self._limited_log,
+            self._throttle,
             lambda: self._store.checkpoint_log_start(partition.topic_partition),
             lambda: self._wake(role.leader),
         )

@@ -15,13 +15,16 @@ from kafkatx.broker.replica.fetcher.follower import Follower
 from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import Following
+from kafkatx.broker.replica.throttles import ReplicationThrottle, ReplicationThrottles
 from kafkatx.clientcore.backoff import Backoff
+from kafkatx.config import BrokerConfig
 from kafkatx.config.log_config import LogConfig
 from kafkatx.interfaces import IPartitionLog
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.records.builder import build_values
 from kafkatx.types import FileSlice, PartitionState, TopicPartition
 from kafkatx.wire.messages.fetch import PartitionData
+from tests.broker.cluster import FakeMetadataStore
 from tests.broker.replica.fakes import FakeCluster
 from tests.log.fakes import memory_store
 
@@ -84,7 +87,12 @@ class FollowerCase(SynchronousTestCase):
         state = PartitionState(2, self.epoch, (2, 1), (2, 1), revision=100)
         return Partition(log, state, FakeCluster(), acts=True)
 
-    def make_follower(self) -> Follower:
+    def make_throttle(self, metadata: FakeMetadataStore, **settings: str) -> ReplicationThrottle:
+        """Return the throttle of what this broker copies."""
+        config = BrokerConfig.load(None, {"broker.id": "1", **settings})
+        return ReplicationThrottles(config, metadata, self.clock.seconds).follower
+
+    def make_follower(self, throttle: ReplicationThrottle | None = None) -> Follower:
         """Return the follower of the partition."""
         role = self.partition.role
         assert isinstance(role, Following)
@@ -96,6 +104,7 @@ class FollowerCase(SynchronousTestCase):
             FlushScheduler(self.clock),
             Backoff(first_ms=50, longest_ms=1000),
             LimitedLog(Logger(), self.clock),
+            throttle or self.make_throttle(FakeMetadataStore()),
             lambda: self.save_start(),
             self.told_flushed,
         )

@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.fetch import EpochEndOffset
+from tests.broker.cluster import FakeMetadataStore
 from tests.broker.replica.fetcher.case import FollowerCase, HeldFlushes, batch, epochs_of
 
 
@@ -349,4 +350,28 @@ class LogStartTests(FollowerCase):
         self.clock.advance(0.05)
         self.assertFalse(self.follower.is_ready())
         self.saving[1].callback(None)
+        self.assertTrue(self.follower.is_ready())
+
+
+class ThrottleTests(FollowerCase):
+    def limit(self, isr: tuple[int, ...]) -> None:
+        """Limit copies of the partition to 1 byte a second, which is exceeded by far."""
+        metadata = FakeMetadataStore()
+        metadata.put(metadata.make_topic("t", [[2, 1]], {"follower.replication.throttled.replicas": "*"}))
+        throttle = self.make_throttle(metadata, **{"follower.replication.throttled.rate": "1"})
+        self.partition.apply(attrs.evolve(self.partition.state, isr=isr), True)
+        self.follower = self.make_follower(throttle)
+        self.take(batch(0, 5))
+
+    def test_held_back(self) -> None:
+        """A copy that is not in sync waits while the limit is exceeded, and goes on afterwards."""
+        self.limit(isr=(2,))
+        self.assertFalse(self.follower.is_ready())
+        self.assertGreater(self.follower.not_before_s, self.clock.seconds())
+        self.clock.advance(1000)
+        self.assertTrue(self.follower.is_ready())
+
+    def test_in_sync(self) -> None:
+        """A copy that is in sync never waits: producers wait for it."""
+        self.limit(isr=(2, 1))
         self.assertTrue(self.follower.is_ready())

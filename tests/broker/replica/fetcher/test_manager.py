@@ -48,6 +48,7 @@ class ManagerCase(ClusterTestCase):
             broker.flushes,
             self.clock,
             LimitedLog(Logger(), self.clock),
+            broker.throttles.follower,
             self.make_endpoint,
         )
         self.manager.start()

@@ -149,6 +149,7 @@ class KafkaConnection(protocol.Protocol):
         if self._held and self._inbox_bytes != before:
             # the unfinished request is complete: its turn in the pool is over
             self._server.pool.hold(self, self._inbox_bytes + self._exclusive_bytes, 0)
+        self.peer.hurry()
         self._serve()
         if self._inbox or self._held or self._frames.buffered_bytes:
             self._balance()
@@ -300,8 +301,7 @@ class KafkaConnection(protocol.Protocol):
                 self._say_sent()
 
     def _say_sent(self) -> None:
-        calls = self.peer.when_sent[:]
-        self.peer.when_sent.clear()
+        calls, self.peer.when_sent = self.peer.when_sent, []
         for call in calls:
             call()
 

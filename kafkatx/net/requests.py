@@ -74,6 +74,10 @@ def _nothing(reason: str) -> None:
     """Do nothing: the peer has no connection."""
 
 
+def no_hurry() -> None:
+    """Do nothing: no reply waits that could come earlier."""
+
+
 @attrs.define(eq=False)
 class Peer:
     """The other end of a connection, as handlers and log lines know it.
@@ -82,6 +86,7 @@ class Peer:
         (KIP-219), and sets it back to 0.
     :ivar when_sent: called once when all replies up to now are sent, or the connection is closed.
     :ivar rounds: returns a number that grows when the peer has read some of its replies.
+    :ivar hurry: called when the peer sends more; a reply that waits for something may come at once then.
     :ivar abort: closes the connection at once and logs the reason.
     """
 
@@ -94,6 +99,7 @@ class Peer:
     throttle_time_ms: int = 0
     when_sent: list[Callable[[], None]] = attrs.Factory(list)
     rounds: Callable[[], int] = int
+    hurry: Callable[[], None] = no_hurry
     abort: Callable[[str], None] = _nothing
 
     def __str__(self) -> str:

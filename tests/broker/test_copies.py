@@ -68,6 +68,14 @@ class CopyTests(CopiesCase):
         self.assertLess(self.stores.clock.seconds() - before_s, 0.2)
         self.assertEqual({self.partition(one).log.log_end_offset for one in self.brokers}, {1})
 
+    def test_new_topics(self) -> None:
+        """A new topic is copied at once, although other fetches of the same brokers wait for records."""
+        for number in range(4):
+            self.create(f"new{number}", 1, replicas=3)
+            before_s = self.stores.clock.seconds()
+            self.assertEqual(self.produce(f"new{number}", 0, b"v", patience_s=2), 0)
+            self.assertLess(self.stores.clock.seconds() - before_s, 0.3)
+
     def test_leader_is_killed(self) -> None:
         """Another broker leads, the third follows it, and the first one catches up when it is back."""
         self.add(b"a", b"b", acks=-1)

@@ -108,6 +108,16 @@ class OrderTests(ConnectionTestCase):
         self.settle()
         self.assertEqual(transport.replies(), [b"parked", b"next", b"last"])
 
+    def test_more_ends_a_wait(self) -> None:
+        """A reply that waits is told when the peer sends more: it may come then, before what follows."""
+        parked = self.requests.script[b"parked"] = Deferred[Reply]()
+        connection, transport = self.connect()
+        connection.dataReceived(fetch(b"parked"))
+        connection.peer.hurry = lambda: None if parked.called else parked.callback(framed(b"parked"))
+        connection.dataReceived(fetch(b"next"))
+        self.settle()
+        self.assertEqual(transport.replies(), [b"parked", b"next"])
+
     def test_produce_waits_for_a_parked_fetch(self) -> None:
         """A produce is not staged while a request of another kind is unanswered."""
         self.requests.script[b"parked"] = Deferred[Reply]()

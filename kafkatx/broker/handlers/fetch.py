@@ -19,12 +19,13 @@ from kafkatx.broker.fetch.fetch_round import FetchRound
 from kafkatx.broker.fetch.old_clients import OldFetch
 from kafkatx.broker.fetch.replica_fetch import ReplicaFetch, check_replica, is_of_replica
 from kafkatx.broker.quotas import ByteRates
-from kafkatx.broker.replica.purgatory import delay_fetch
+from kafkatx.broker.replica.purgatory import DelayedFetch, delay_fetch
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.fetch_sessions import FINAL_EPOCH
 from kafkatx.broker.requests.leader_hints import FETCH_SINCE, hint_consumers
 from kafkatx.broker.requests.unique_names import Names
 from kafkatx.errors import ErrorCode
+from kafkatx.net.requests import Peer, no_hurry
 from kafkatx.wire.codec import encoder
 from kafkatx.wire.frames import SIZE_BYTES
 from kafkatx.wire.messages.fetch import (
@@ -88,17 +89,24 @@ def _answer_replica(
     fetch = ReplicaFetch(broker, request, context, replica)
     loading = fetch.load()
     if loading:
-        return _all_of(loading).addCallback(lambda _: _when_new(broker, fetch, request))
-    return _when_new(broker, fetch, request)
+        return _all_of(loading).addCallback(lambda _: _when_new(broker, fetch, request, context.peer))
+    return _when_new(broker, fetch, request, context.peer)
 
 
 def _when_new(
-    broker: Broker, fetch: ReplicaFetch, request: FetchRequest
+    broker: Broker, fetch: ReplicaFetch, request: FetchRequest, peer: Peer
 ) -> FetchResponse | Deferred[FetchResponse]:
+    """Wait as for a client; a follower that sends another request wants the answer to this one now."""
     if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
         return fetch.respond()
-    waiting = delay_fetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough, by_replica=True)
-    return waiting.addCallback(lambda _: fetch.respond())
+    waiting = DelayedFetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough, True)
+    peer.hurry = waiting.end
+
+    def respond(_: None) -> FetchResponse:
+        peer.hurry = no_hurry
+        return fetch.respond()
+
+    return waiting.done.addCallback(respond)
 
 
 def _within_quota(

@@ -44,6 +44,11 @@ class DelayedFetch:
         if self._is_enough():
             self._end()
 
+    def end(self) -> None:
+        """End the wait now, with or without enough."""
+        if not self.done.called:
+            self._end()
+
     def _end(self) -> None:
         self._leave()
         self.done.callback(None)

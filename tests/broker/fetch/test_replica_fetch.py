@@ -8,7 +8,7 @@ import attrs
 from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode
-from kafkatx.net.requests import Peer
+from kafkatx.net.requests import Peer, no_hurry
 from kafkatx.records.builder import build_values
 from kafkatx.types import Topic
 from kafkatx.wire.messages.fetch import (
@@ -129,6 +129,13 @@ class WaitTests(ReplicaFetchCase):
         self.assertNoResult(waiting)
         self.clock.advance(0.001)
         self.assertEqual([values(part.records) for part in self.came(waiting)], [[]])
+
+    def test_another_request_ends_it(self) -> None:
+        """It is answered at once when the follower sends more; that changes nothing for later requests."""
+        waiting = self.park(FetchPartition(0, 0, 0))
+        self.peer.hurry()
+        self.assertEqual([values(part.records) for part in self.came(waiting)], [[]])
+        self.assertIs(self.peer.hurry, no_hurry)
 
     def test_log_start_ends_it(self) -> None:
         """A fetch at the log's end is answered when records are deleted: DeleteRecords waits for it."""

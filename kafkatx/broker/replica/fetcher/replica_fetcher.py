@@ -8,6 +8,10 @@ One fetch is under way at a time. It asks for all partitions that are ready, tho
 in the last answer, so that none is left out for long by the limit of an answer. An answer is worked off in
 turns of ``TURN_BYTES``, between which clients are served. Partitions may come, go and change their leader
 epoch meanwhile: a part of an answer counts only if the same :class:`Follower` is still here.
+
+A leader answers one request of a connection after the other, and a fetch may wait there for half a second. A
+partition that becomes ready meanwhile, as after a change of leaders, must not wait for that: a fetch of
+nothing is sent after the other, which a leader of ours answers then at once (``Peer.hurry``).
 """
 
 from __future__ import annotations
@@ -84,6 +88,7 @@ class ReplicaFetcher:
         self._idle: Deferred[None] | None = None
         self._timer: IDelayedCall | None = None
         self._running: Deferred[None] | None = None
+        self._is_fetching = self._has_hurried = False
 
     def add(self, follower: Follower) -> None:
         """Copy a partition from now on."""
@@ -103,6 +108,18 @@ class ReplicaFetcher:
         idle, self._idle = self._idle, None
         if idle is not None:
             idle.callback(None)
+        elif self._is_fetching and not self._has_hurried:
+            self._has_hurried = True
+            self._clock.callLater(0, self._hurry)  # more partitions may come in this turn
+
+    def _hurry(self) -> None:
+        """Have the fetch under way answered at once; the next one asks for all that is ready."""
+        node = self._own_node()
+        if self._is_fetching and node is not None:
+            nothing = FetchRequest(replica_state=ReplicaState(node.id, node.epoch), session_epoch=NO_SESSION)
+            self._send(nothing).addErrback(
+                lambda failure: failure.trap(KafkaTXError, CancelledError) and None
+            )
 
     def stop(self) -> Deferred[None]:
         """End the fetches and close the connection; fires when it is closed."""
@@ -134,9 +151,7 @@ class ReplicaFetcher:
             return
         request, asked = self._request(ready, node)
         try:
-            response: FetchResponse = await self._connection.request(
-                request, version=FETCH_VERSION, timeout_s=self._limits.timeout_s
-            )
+            response = await self._ask(request)
         except KafkaTXError as error:
             self._limited_log.warn(
                 "fetching from broker {id} failed: {error}; it is asked again", id=self.source.id, error=error
@@ -155,6 +170,19 @@ class ReplicaFetcher:
             return
         self._failures = 0
         await self._take(response, asked)
+
+    async def _ask(self, request: FetchRequest) -> FetchResponse:
+        self._is_fetching, self._has_hurried = True, False
+        self._set_timer()
+        try:
+            response: FetchResponse = await self._send(request)
+            return response
+        finally:
+            self._is_fetching = False
+            self._stop_timer()
+
+    def _send(self, request: FetchRequest) -> Deferred[FetchResponse]:
+        return self._connection.request(request, version=FETCH_VERSION, timeout_s=self._limits.timeout_s)
 
     def _request(self, ready: list[Follower], node: BrokerNode) -> tuple[FetchRequest, Asked]:
         topics: dict[uuid.UUID, FetchTopic] = {}
@@ -206,16 +234,20 @@ class ReplicaFetcher:
         if is_unregistered:
             await self._pause()
             return
-        pauses = [follower.not_before_s for follower in self.followers if follower.flushing is None]
         waiting: Deferred[None] = Deferred(self._cancel_wait)
         self._idle = waiting
-        if pauses:
-            pause_s = max(0.0, min(pauses) - self._clock.seconds())
-            self._timer = self._clock.callLater(pause_s, self.wake)
+        self._set_timer()
         try:
             await waiting
         finally:
             self._stop_timer()
+
+    def _set_timer(self) -> None:
+        """Wake up when the first pause of a partition ends, if any pauses."""
+        now_s = self._clock.seconds()
+        ends = [one.not_before_s for one in self.followers if one.not_before_s > now_s]
+        if ends:
+            self._timer = self._clock.callLater(min(ends) - now_s, self.wake)
 
     def _cancel_wait(self, _: object) -> None:
         self._idle = None

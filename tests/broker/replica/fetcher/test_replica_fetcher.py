@@ -33,17 +33,22 @@ LIMITS = FetchLimits(500, 1, 1000, 5000, 30.0)
 class FakeConnection:
     """A connection whose requests the test answers.
 
-    :ivar requests: each request with the Deferred of its answer.
+    :ivar requests: each request for partitions with the Deferred of its answer.
+    :ivar hurries: number of requests for nothing.
     """
 
     def __init__(self) -> None:
         self.requests: list[tuple[FetchRequest, Deferred[FetchResponse]]] = []
+        self.hurries = 0
         self.options: dict[str, Any] = {}
         self.closed = False
 
     def request(self, message: FetchRequest, **options: Any) -> Deferred[FetchResponse]:
         """Send a request."""
         self.options = options
+        if not message.topics:
+            self.hurries += 1
+            return Deferred()
         self.requests.append((message, Deferred()))
         return self.requests[-1][1]
 
@@ -171,6 +176,55 @@ class RoundTests(FetcherCase):
         other = FetchableTopicResponse("", uuid.UUID(int=99), [found(batch(0, 5))])
         self.connection.requests[-1][1].callback(FetchResponse(responses=[other, topic]))
         self.assertEqual(follower.partition.log.log_end_offset, 1)
+
+
+class HurryTests(FetcherCase):
+    """A fetch that waits at the leader is answered at once when more is to be asked for."""
+
+    def hurries(self) -> int:
+        """Return the number of requests for nothing, and check that there is one fetch under way."""
+        self.clock.advance(0)
+        self.assertEqual(len([one for one, waiting in self.connection.requests if not waiting.called]), 1)
+        return self.connection.hurries
+
+    def test_added(self) -> None:
+        """Partitions that come hurry the fetch under way, all of one turn together, and that only once."""
+        self.add()
+        self.assertEqual(self.hurries(), 0)
+        self.add(1)
+        self.add(2)
+        self.assertEqual(self.hurries(), 1)
+        self.add(3)
+        self.assertEqual(self.hurries(), 1)
+        self.reply({0: found()})
+        self.assertEqual(self.asked(), [0, 1, 2, 3])
+        self.assertEqual(self.hurries(), 1)
+        self.add(4)
+        self.assertEqual(self.hurries(), 2)
+
+    def test_pause_ends(self) -> None:
+        """The end of the pause of a partition hurries the fetch of the others."""
+        self.add()
+        self.add(1)
+        self.reply({0: found()})
+        self.reply({0: found(code=6), 1: found()})
+        self.assertEqual((self.asked(), self.hurries()), ([1], 1))
+        self.clock.advance(0.04)
+        self.assertEqual(self.hurries(), 1)
+        self.clock.advance(0.02)
+        self.assertEqual(self.hurries(), 2)
+
+    def test_answered_meanwhile(self) -> None:
+        """Nothing is hurried when no fetch is under way, or the broker is not registered."""
+        self.add()
+        self.reply({0: found(code=6)})
+        self.fetcher.wake()
+        self.clock.advance(0)
+        self.assertEqual(self.connection.hurries, 0)
+        self.clock.advance(0.06)
+        self.add(1)
+        self.node = None
+        self.assertEqual(self.hurries(), 0)
 
 
 class BetweenTests(FetcherCase):

@@ -205,6 +205,8 @@ class LogLoader:
                 self._cut(number + 1, expected)
                 self._cut_off(segment, position, expected)
                 break
+        for segment in self.segments[first:-1]:
+            segment.finish()  # a closed segment's newest timestamp is that of its time index
         return self.segments[-1].base_offset if expected is None else expected
 
     def check_end(self, end_offset: int) -> None:

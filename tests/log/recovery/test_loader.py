@@ -31,6 +31,17 @@ class RecoveryTests(RecoveryCase, SynchronousTestCase):
         self.fill()
         self.check_prefix(self.reopen(), 12)
 
+    def test_newest_timestamps(self) -> None:
+        """The time index of a closed segment that is checked after a crash ends with its newest timestamp."""
+        config = attrs.evolve(SMALL, index_interval_bytes=4096)
+        log = self.fill(config=config)
+        newest = [segment.max_timestamp for segment in log.segments]
+        self.assertGreater(len(newest), 2)
+        log = self.reopen(config)
+        for segment in log.segments[:-1]:
+            segment.make_ready()
+        self.assertEqual([segment.time_index.keys[-1] for segment in log.segments[:-1]], newest[:-1])
+
     def test_progress_is_told(self) -> None:
         """The check after a crash is logged while it goes on, and at its end."""
         size = self.fill().size_bytes

@@ -49,6 +49,7 @@ class Chances:
                 (self._doubt, 4),
                 (self._delay, 6),
                 (self._change_isr, 14),
+                (self._overtake, 2),
                 (self._stop_soon, 1),
                 (self._lose_log_dir, 1),
                 (self._depose, 1),
@@ -152,7 +153,7 @@ class Chances:
             self._command(process, f"delete {name}", process.store.delete_topic(name))
 
     def _change_isr(self) -> None:
-        """Let a leader change in-sync replicas some times, by what it knows now or a moment later."""
+        """Tell a leader to change in-sync replicas some times, by what it knows now or a moment later."""
         leaders = [process for process in self._world.running() if process.led()]
         if not leaders:
             return
@@ -195,6 +196,37 @@ class Chances:
                     world.violated(violation)
 
         self._command(process, f"change {text}", process.store.alter_isr(changes).addCallback(ended))
+
+    def _overtake(self) -> None:
+        """Delete and create a topic while its leader, which knows it as new, changes in-sync replicas."""
+        world, process = self._world, self._process()
+        leader = self._random.choice(world.running() or [None])
+        if process is None or leader is None or leader is process:
+            return
+        state = leader.store.state
+        led = [each for each in leader.led() if each[3].partition_epoch == 0]
+        if not led or not leader.tree.link.up:
+            return
+        topic_id, name, number, each = self._random.choice(led)
+        isr = tuple(one for one in each.replicas if one == leader.broker_id or self._random.random() < 0.5)
+        epochs = {one: state.brokers[one].epoch for one in isr if one in state.brokers}
+        change = IsrChange(topic_id, TopicPartition(name, number), each, isr, epochs, 1)
+        assignment = [one.replicas for one in state.topics[name].partitions]
+        world.tell(f"requests of {leader.name} are held for a moment")
+        leader.tree.link.hold_requests()
+        self._alter_isr(leader, [change])
+
+        def again(_: None) -> None:
+            if process.runs and not world.over:
+                text = f"create {name} again: {assignment}"
+                self._command(process, text, process.store.create_topic(name, assignment, {}))
+
+        def release() -> None:
+            if leader.runs:
+                leader.tree.link.release()
+
+        self._command(process, f"delete {name}", process.store.delete_topic(name).addCallback(again))
+        world.clock.callLater(self._random.random() * 2, release)
 
     def _stop_soon(self) -> None:
         """Tell a broker that it is about to stop."""

@@ -37,6 +37,7 @@ class IsrRules:
         self._asked: dict[tuple[str, TopicPartition], IsrChange] = {}
         self._made: dict[tuple[str, TopicPartition], StateNode] = {}
         self._states: dict[TopicPartition, tuple[int, StateNode]] = {}
+        self._written: dict[tuple[uuid.UUID | None, TopicPartition, int], StateNode] = {}
 
     def ask(self, owner: str, changes: Sequence[IsrChange]) -> list[IsrChange]:
         """Note the changes that a process is told to make.
@@ -66,6 +67,7 @@ class IsrRules:
             if state.leader_epoch > before.leader_epoch and leader is not None and leader.czxid < revision:
                 self.moved.add((topic_id, one.partition, before.leader_epoch))
             self._states[one] = transaction.zxid, state
+            self._written[topic_id, one, nodes[paths.state(*one)].version] = state
 
     def _check_write(
         self, transaction: Transaction, one: TopicPartition, topic_id: uuid.UUID | None, state: StateNode
@@ -123,9 +125,13 @@ class IsrRules:
             made = self._made.pop((owner, one), None)
             version = change.state.partition_epoch + 1
             if isinstance(outcome, PartitionState):
+                # the controller may have written the same while the reply was lost
+                written = self._written.get((change.topic_id, one, version))
                 _require(
-                    (outcome.isr, outcome.partition_epoch) == (change.isr, version) and made is not None,
-                    f"{what} ends with {outcome}, and has made {made}",
+                    (outcome.isr, outcome.partition_epoch) == (change.isr, version)
+                    and written is not None
+                    and (written.isr, written.leader_epoch) == (change.isr, change.state.leader_epoch),
+                    f"{what} ends with {outcome}, but {written} was written",
                 )
             else:
                 node = self._server.nodes.get(paths.state(*one))

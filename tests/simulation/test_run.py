@@ -43,6 +43,11 @@ class MutantTests(SynchronousTestCase):
         """A controller that gives leaders to topics that are being deleted is found."""
         self.failed("marks-first", 5)
 
+    def test_in_sync_replicas(self) -> None:
+        """A change whose outcome is not known, and one that counts on a past life, are found."""
+        for name in ("isr-in-doubt", "isr-past-life"):
+            self.failed(name, 20)
+
     def test_sources(self) -> None:
         """Each mutant fits the source of today, and is gone after its time."""
         for name, mutant in MUTANTS.items():

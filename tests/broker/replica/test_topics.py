@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.replica.partition import Partition
@@ -16,7 +16,7 @@ from kafkatx.broker.replica.topics import Topics
 from kafkatx.errors import ErrorCode
 from kafkatx.net.requests import Staged
 from kafkatx.records.builder import build_values
-from kafkatx.types import NO_LEADER, TopicPartition
+from kafkatx.types import NO_LEADER, DirectoryChanges, Placement, TopicPartition
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.broker.cluster import ClusterTestCase, FakeMetadataStore
 from tests.broker.replicated import ReplicatedTestCase
@@ -363,3 +363,20 @@ class ReplicaTests(ReplicatedTestCase):
         self.assertEqual(partition.log.deletable_end, 0)
         self.replicate(partition, 1, 2)
         self.assertEqual(partition.high_watermark, 1)
+
+    def test_moved_is_recorded(self) -> None:
+        """It is on record that a moved replica is not here; its topic is not taken for deleted."""
+        self.make_replicated()
+        topic_id = self.metadata.state.topics["t"].topic_id
+        changes = DirectoryChanges((), (topic_id,))
+        self.patch(self.broker.store, "sync_directories", lambda: succeed(changes))
+        self.metadata.replicate("t", leader=2, replicas=(2, 3, 1), removing=(1,))
+        self.metadata.replicate("t", replicas=(2, 3), isr=(2, 3), removing=())
+
+        def recorded() -> tuple[Any, ...]:
+            self.successResultOf(Deferred.fromCoroutine(self.broker.topics.placements.record()))
+            return self.metadata.commands[-1].args
+
+        self.assertEqual(recorded(), (None, (Placement(topic_id, 0, None),), ()))
+        self.metadata.remove("t")
+        self.assertEqual(recorded(), (None, (), (topic_id,)))

@@ -63,6 +63,10 @@ def outcome_now(partition: Replicated, end_offset: int, leader_epoch: int) -> Er
     return NONE if partition.high_watermark >= end_offset else None
 
 
+_NOBODY: deque[_Entry] = deque(maxlen=0)
+"""Shared by all partitions without writers that wait: most of ten thousand never have any."""
+
+
 class CommitWaiters:
     """The writers of one partition that wait; False while there are none.
 
@@ -72,7 +76,7 @@ class CommitWaiters:
     __slots__ = ("_waiting", "deadline_s")
 
     def __init__(self) -> None:
-        self._waiting: deque[_Entry] = deque()
+        self._waiting = _NOBODY
         self.deadline_s = inf
 
     def __bool__(self) -> bool:
@@ -89,6 +93,8 @@ class CommitWaiters:
         :param settle: called once, and never from within this method.
         """
         waiting = self._waiting
+        if waiting is _NOBODY:
+            waiting = self._waiting = deque()
         entry = (end_offset, leader_epoch, deadline_s, settle)
         if waiting and end_offset < waiting[-1][0]:  # a repeated batch, or one that was validated late
             at = len(waiting)
@@ -132,7 +138,7 @@ class CommitWaiters:
 
     def fail(self, code: ErrorCode) -> None:
         """Release all writers with an error: it is not known here if their records are committed."""
-        released, self._waiting = self._waiting, deque()
+        released, self._waiting = self._waiting, _NOBODY
         self.deadline_s = inf
         for _, _, _, settle in reversed(released):
             settle(code)

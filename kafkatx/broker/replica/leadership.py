@@ -1,4 +1,4 @@
-"""What the leader of a partition knows of the other replicas, and the rules that follow from it. Pure.
+"""The progress of the replicas that follow a leader, and the rules that follow from it. Pure.
 
 It touches nothing: times are arguments. :mod:`kafkatx.broker.replica.partition` has a :class:`Leadership` for
 each partition that this broker leads and that has more than one replica;
@@ -7,7 +7,7 @@ each partition that this broker leads and that has more than one replica;
 A follower that fetches from an offset has everything below it. The high watermark is the smallest end of the
 *maximal* in-sync replicas: the members by the cluster's state, and those whose joining is asked for. A member
 that leaves counts until its leaving is written; a joining one from the asking on. So the high watermark is
-right whether or not the change is written, and nobody has to know which.
+right whether or not the change is written.
 
 Sources: ``Replica.scala``, ``Partition.scala`` of Apache Kafka 3.9; KIP-966 for ``eligible``.
 """
@@ -27,7 +27,7 @@ UNKNOWN = -1
 
 
 class Replicas(Protocol):
-    """What the cluster says of the brokers that have replicas of one partition."""
+    """The brokers that have replicas of one partition, as the cluster sees them."""
 
     def may_join(self, broker_id: int, broker_epoch: int) -> bool:
         """Return True if a replica may join: its broker lives in that epoch, does not stop, its dir works."""

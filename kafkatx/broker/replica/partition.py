@@ -192,7 +192,7 @@ class Partition:
         """Return what is known of the other replicas in this epoch.
 
         It outlasts a pause of leading in one epoch: a change of the in-sync replicas may still be under way,
-        and nobody else has led.
+        and no other broker has led.
         """
         state, now_s = self.state, self._cluster.now_s()
         if self._kept is not None and self._kept[0] == state.leader_epoch:
@@ -367,7 +367,7 @@ class Partition:
     def wake_written(self) -> None:
         """Wake the fetches that wait for what was written: consumers see it when it is committed."""
         if not self.replicated:
-            self.wake()
+            wake_each(self.delayed_fetches)
             return
         wake_each(self.replica_fetches)
         self._wake_committed()

@@ -1,4 +1,4 @@
-"""What a partition knows of the cluster, as a test says it is."""
+"""The cluster of a partition, as a test says it is."""
 
 from __future__ import annotations
 

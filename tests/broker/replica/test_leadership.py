@@ -1,4 +1,4 @@
-"""What a leader knows of the other replicas: tables of the rules, random histories against a plain model."""
+"""The leader's view of the other replicas: tables of the rules, random histories against a plain model."""
 
 from __future__ import annotations
 

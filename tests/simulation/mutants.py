@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FunctionType
 from typing import Any
@@ -41,26 +41,31 @@ class Edit:
     old: str
     new: str
 
-    @contextmanager
-    def made(self) -> Iterator[None]:
-        """Make the change for a while.
 
-        :raises ValueError: the source of the function is not as it was when this mutant was written.
-        """
-        function = self.function
-        assert isinstance(function, FunctionType)
-        source = textwrap.dedent(inspect.getsource(function))
-        if source.count(self.old) != 1:
-            raise ValueError(f"{function.__qualname__} does not have {self.old!r} once: mend this mutant")
-        changed = f"from __future__ import annotations\n{source.replace(self.old, self.new)}"
-        names: dict[str, Any] = {}
-        exec(compile(changed, "<mutant>", "exec"), dict(function.__globals__), names)
-        original = function.__code__
-        function.__code__ = names[function.__name__].__code__
-        try:
-            yield
-        finally:
-            function.__code__ = original
+@contextmanager
+def edited(function: Callable[..., Any], edits: Sequence[Edit]) -> Iterator[None]:
+    """Make the edits of one function for a while.
+
+    :raises ValueError: the source of the function is not as it was when this mutant was written.
+    """
+    assert isinstance(function, FunctionType)
+    source = textwrap.dedent(inspect.getsource(function))
+    for edit in edits:
+        if source.count(edit.old) != 1:
+            raise ValueError(f"{function.__qualname__} does not have {edit.old!r} once: mend this mutant")
+        source = source.replace(edit.old, edit.new)
+    names: dict[str, Any] = {}
+    exec(
+        compile(f"from __future__ import annotations\n{source}", "<mutant>", "exec"),
+        dict(function.__globals__),
+        names,
+    )
+    original = function.__code__
+    function.__code__ = names[function.__name__].__code__
+    try:
+        yield
+    finally:
+        function.__code__ = original
 
 
 @frozen
@@ -77,8 +82,9 @@ class Mutant:
     def alive(self) -> Iterator[None]:
         """Take the rule out for a while."""
         with ExitStack() as made:
-            for edit in self.edits:
-                made.enter_context(edit.made())
+            for function in dict.fromkeys(edit.function for edit in self.edits):
+                edits = [edit for edit in self.edits if edit.function is function]
+                made.enter_context(edited(function, edits))
             yield
 
 

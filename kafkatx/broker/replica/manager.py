@@ -19,9 +19,12 @@ from kafkatx.broker.replica.flushes import FlushScheduler
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import LeaseEnded
 from kafkatx.broker.replica.topics import Topics
-from kafkatx.errors import ErrorCode
+from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ILogDir, ILogStore, IMetadataStore
 from kafkatx.types import TopicPartition
+
+REPORT_AGAIN_S = 5.0
+"""After this time the cluster is told again of offline replicas, if it could not be told of them."""
 
 FAILURE_LOG_INTERVAL_S = 10.0
 """Clients retry failed appends again and again: at most one line of the log per interval tells of it."""
@@ -184,8 +187,20 @@ class ReplicaManager:
 
     def _report(self) -> None:
         offline, self._offline = self._offline, set()
-        self._metadata.report_offline(offline).addErrback(self._not_reported)
+        self._metadata.report_offline(offline).addErrback(self._not_reported, offline)
 
-    def _not_reported(self, failure: Failure) -> None:
-        if not failure.check(CancelledError):
+    def _not_reported(self, failure: Failure, offline: Collection[TopicPartition]) -> None:
+        if failure.check(CancelledError):
+            return
+        if failure.check(RequestError):
+            self._log.warn(
+                "the cluster could not be told of {count} replicas that are offline: {error}; it is told"
+                " again in a moment",
+                count=len(offline),
+                error=failure.getErrorMessage(),
+            )
+        else:
             self._log.failure("the cluster could not be told of replicas that are offline", failure)
+        if not self._offline:
+            self._clock.callLater(REPORT_AGAIN_S, self._report)
+        self._offline.update(offline)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Collection
 from typing import Any, cast
 
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs
 
+from kafkatx.broker.replica.manager import REPORT_AGAIN_S
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.purgatory import delay_fetch
 from kafkatx.broker.replica.roles import OFFLINE, Following
-from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IPartitionLog
 from kafkatx.records.builder import build_values
 from kafkatx.records.compression import Codec
@@ -213,6 +215,23 @@ class OfflineTests(ReplicatedTestCase):
         self.assertEqual((self.told, self.reports()), (names, [set(names)]))
         self.assertEqual(self.metadata.state.offline[1], set(names))
         self.assertEqual([one.role for one in self.partitions[:2]], [OFFLINE] * 2)
+
+    def test_reported_again(self) -> None:
+        """A cluster that could not be told in time is told again later."""
+        told: list[set[TopicPartition]] = []
+
+        def report(replicas: Collection[TopicPartition]) -> Deferred[None]:
+            told.append(set(replicas))
+            return fail(RequestError(ErrorCode.REQUEST_TIMED_OUT)) if len(told) == 1 else succeed(None)
+
+        self.patch(self.metadata, "report_offline", report)
+        self.fail_dir()
+        self.clock.advance(0)
+        self.clock.advance(0)
+        self.assertEqual(len(told), 1)
+        for _ in range(3):
+            self.clock.advance(REPORT_AGAIN_S)
+        self.assertEqual(told, [{one.topic_partition for one in self.partitions[:2]}] * 2)
         self.assertEqual(self.partitions[2].role, Following(2, 0))
 
     def test_writers_are_told(self) -> None:

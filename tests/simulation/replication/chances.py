@@ -20,6 +20,7 @@ from tests.simulation.replication.machine import SESSION_S, Life, MachineLogStor
 from tests.simulation.replication.network import LATENCY_S
 from tests.simulation.replication.truth import PartitionTruth
 from tests.simulation.replication.world import World
+from tests.simulation.transactions import Violation
 
 DELAYS_S = (LATENCY_S, LATENCY_S, 0.002, 0.02, 0.2, 0.8)
 STEPS_S = (0.0, 0.001, 0.01, 0.05, 0.1, 0.3, 0.8, SESSION_S * 1.2)
@@ -62,6 +63,7 @@ class Chances:
             (self._reassign, 2),
             (self._delete_topic, 1),
             (self._create_topic, 2),
+            (self._recreate_topic, 1),
             (self._alter_min_insync, 1),
         )
 
@@ -104,6 +106,21 @@ class Chances:
                 if life.alive:
                     life.kill(False)
                 machine.start(world.now_s)
+
+    def restart_one(self) -> None:
+        """Kill one broker and start it at once: it does not wait for the end of its past session.
+
+        :raises Violation: it does.
+        """
+        life = self._life()
+        self._world.advance(1.0)
+        if life.ready:
+            self._world.tell(f"{life.name} is killed, and started again at once")
+            life.kill(True)
+            life = life.home.start(self._world.now_s)
+            self._world.advance(1.0)
+            if not life.ready:
+                raise Violation(f"{life.name} has not started within 1 s, though nothing else fails")
 
     # --- choices
 
@@ -320,6 +337,14 @@ class Chances:
             name = self._topic()
             if name != KEPT:
                 self._command(life, f"delete {name}", life.store.delete_topic(name))
+
+    def _recreate_topic(self) -> None:
+        """Delete a topic, and create one of its name as soon as that is done."""
+        life, name = self._able(), self._topic()
+        if life is not None and name != KEPT:
+            deleting = life.store.delete_topic(name)
+            deleting.addCallback(lambda _: self._create(name))
+            self._command(life, f"delete {name}, and create it again", deleting)
 
     def _delete_records(self) -> None:
         truth = self._world.clients.partition()

@@ -57,7 +57,7 @@ class Checks:
             acts = life.acts()
             for partition in life.partitions():
                 truth = truths.get(partition.topic_partition)
-                if truth is None or partition.offline:
+                if truth is None or partition.offline or not self._is_of(life, truth):
                     continue
                 if acts and partition.leads:
                     self._check_only(life, partition, truth)

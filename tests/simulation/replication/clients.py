@@ -192,7 +192,7 @@ class Producer:
                 return
             error, base_offset = await self._send(truth, values, acks)
             if error == 0:
-                if acks == ALL and truth.losses == losses and self._exists(truth):
+                if acks == ALL and truth.losses == losses and self._exists(truth) and not truth.remade:
                     self.acknowledged += 1
                     self._offsets[truth] = base_offset
                     for number, value in enumerate(values):
@@ -201,7 +201,10 @@ class Producer:
                 if self._idempotent:
                     self._sequences[truth] = self._sequences.get(truth, 0) + len(values)
                 return
-            if error == NOT_ENOUGH_REPLICAS:
+            if truth.remade and error in (OUT_OF_ORDER, UNKNOWN_PRODUCER):
+                self._ids.pop(truth, None)
+                return
+            if error == NOT_ENOUGH_REPLICAS and not truth.remade:
                 self._check_refused(truth, values, losses)
             if error in (OUT_OF_ORDER, UNKNOWN_PRODUCER) and truth.losses == losses and self._exists(truth):
                 if self._offsets.get(truth, 0) < truth.start:
@@ -282,10 +285,10 @@ class Reader:
         position = self.positions.get(truth, 0)
         wanted = FetchPartition(truth.name.partition, leader[1], position, partition_max_bytes=1 << 16)
         request = FetchRequest(
-            max_wait_ms=200, min_bytes=1, topics=[FetchTopic(truth.name.topic, partitions=[wanted])]
+            max_wait_ms=200, min_bytes=1, topics=[FetchTopic("", truth.topic_id, [wanted])]
         )
         try:
-            response = await self._clients.ask(leader[0], 12, request)
+            response = await self._clients.ask(leader[0], 13, request)
         except KafkaTXError:
             return
         if truth.losses != losses or self._clients.world.truth.partitions.get(truth.name) is not truth:

@@ -1,23 +1,197 @@
 """Rules of replication taken out of the code, one by one; the simulation must notice each.
 
-The numbers are those of the races that the rules prevent: see docs/design.md. What a mutant is,
-:mod:`tests.simulation.mutants` says.
+A name begins with the number of the race that the rule prevents (the table is in docs/design.md), or with R
+and the number of a rule that adds to them. Where two rules each prevent the same, a mutant takes out both.
+What a mutant is, :mod:`tests.simulation.mutants` says.
 """
 
 from __future__ import annotations
 
+from kafkatx.broker.fetch import replica_fetch
+from kafkatx.broker.fetch.replica_fetch import ReplicaFetch
+from kafkatx.broker.handlers import delete_records
+from kafkatx.broker.replica.commit_waiters import CommitWaiters
+from kafkatx.broker.replica.fetcher import truncation
+from kafkatx.broker.replica.fetcher.follower import Follower
+from kafkatx.broker.replica.fetcher.replica_fetcher import ReplicaFetcher
+from kafkatx.broker.replica.leadership import Leadership
 from kafkatx.broker.replica.manager import ReplicaManager
+from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.topics import Topics
+from kafkatx.log.append import follower as follower_append
+from kafkatx.log.batch_log import BatchLog
+from kafkatx.log.batch_store import BatchLogStore
+from kafkatx.metadata.cluster.commands.isr import IsrCommands
+from kafkatx.metadata.cluster.fence import Fence
+from kafkatx.metadata.cluster.registration import Registration
+from kafkatx.metadata.cluster.state.draft import Draft
+from kafkatx.metadata.cluster.state.follower import Follower as StateFollower
+from kafkatx.metadata.controller import isr, leaders, pieces
 from kafkatx.types import ClusterState
 from tests.simulation.mutants import Edit, Mutant
 
+ABOUT_TO_JOIN = (
+    "            or self._is_about_to_join(replica_id, follower, own_end, now_s, lag_s, replicas)\n"
+)
+"""A line of :meth:`Leadership.committed_end` that keeps the high watermark back more than it must be."""
+
 MUTANTS = {
+    "1-epochs-only": Mutant(
+        "a follower cuts its log by epochs, and never to its high watermark because it begins to follow",
+        (Edit(Follower._begin, "if log.latest_epoch == NO_LEADER_EPOCH:", "if True:"),),
+    ),
+    "2-follower-loops": Mutant(
+        "a follower that does not know the leader's epoch cuts to the end of its own, and asks again",
+        (
+            Edit(
+                truncation.truncation_offset,
+                "return min(known_end, log_end_offset)",
+                "return min(end_offset, log_end_offset)",
+            ),
+        ),
+    ),
+    "3-begin-epoch": Mutant(
+        "a leader notes its epoch when it becomes the leader",
+        (Edit(Partition._begin_epoch, "self.log.begin_epoch(leader_epoch)", "pass"),),
+    ),
+    "4-nothing-else-of-diverging": Mutant(
+        "of an answer with a diverging epoch nothing else is used",
+        (
+            Edit(
+                Follower._take,
+                "before = (log.log_end_offset, log.latest_epoch)",
+                "self.partition.followed(1 << 60, 0); before = (log.log_end_offset, log.latest_epoch)",
+            ),
+        ),
+    ),
+    "5-last-fetched-epoch": Mutant(
+        "a follower says the last epoch of its log in each fetch",
+        (Edit(Follower.ask, "log.latest_epoch,", "-1,"),),
+    ),
+    "6-old-reply": Mutant(
+        "a reply counts only in the epoch and at the log end that was asked for; the log checks that offsets"
+        " and epochs follow, too",
+        (
+            Edit(
+                Follower.take,
+                "if partition.role != self.role or partition.log.log_end_offset != asked_offset:",
+                "if partition.offline:",
+            ),
+            Edit(ReplicaFetcher._take_one, "if follower not in self.followers:", "if False:"),
+            Edit(follower_append.check_batches, "if end and latest_epoch > leader_epoch:", "if False:"),
+            Edit(
+                follower_append.check_batches,
+                "if not found.latest_epoch < epoch <= leader_epoch:",
+                "if False:",
+            ),
+        ),
+    ),
+    "7-lives": Mutant(
+        "fetches are counted in the life of the follower's broker",
+        (
+            Edit(Leadership.fetched, "if follower.broker_epoch != broker_epoch:", "if False:"),
+            Edit(
+                Leadership.forget_lives,
+                "if epoch is not None and epoch != follower.broker_epoch:",
+                "if False:",
+            ),
+            Edit(replica_fetch.check_replica, "node.epoch != state.replica_epoch", "False"),
+            Edit(isr.is_lost, "if node is not None", "if False and node is not None"),
+        ),
+    ),
+    "8-incarnations": Mutant(
+        "states are written only in the lives that their writer knows of the brokers that they name",
+        (
+            Edit(
+                isr.incarnation_checks,
+                "return [Check(paths.incarnation(each), found[each]) for each in sorted(found)]",
+                "return []",
+            ),
+        ),
+    ),
+    "9-leaving-counts-until-written": Mutant(
+        "a member that leaves counts for the high watermark until its leaving is written",
+        (
+            Edit(
+                Leadership.committed_end,
+                "replica_id in state.isr\n",
+                "(replica_id in state.isr and (asked is None or replica_id in asked.isr))\n",
+            ),
+        ),
+    ),
+    "9-joining-counts-from-asking": Mutant(
+        "a replica that joins counts for the high watermark from the asking on, and while it is about to",
+        (
+            Edit(
+                Leadership.committed_end,
+                "or (asked is not None and replica_id in asked.isr)\n" + ABOUT_TO_JOIN,
+                "",
+            ),
+        ),
+    ),
+    "10-reply-lost": Mutant(
+        "a change of in-sync replicas whose reply was lost stays pending until the state is read",
+        (
+            Edit(
+                IsrCommands.alter,
+                "except (ConnectionLost, SessionExpired):\n",
+                "except (ConnectionLost, SessionExpired):\n"
+                "            for number in list(call.left):\n"
+                "                call.settle(number, ErrorCode.INVALID_UPDATE_VERSION)\n",
+            ),
+            Edit(
+                Leadership.committed_end,
+                ABOUT_TO_JOIN,
+                "",
+            ),
+        ),
+    ),
+    "11-old-answer": Mutant(
+        "an answer counts for the change that is pending, and a state only settles those before it",
+        (
+            Edit(Leadership.settle, "if self.asked is asked:", "if True:"),
+            Edit(
+                Leadership.apply,
+                "if self.asked is not None and state.partition_epoch > self.asked.partition_epoch:",
+                "if True:",
+            ),
+            Edit(
+                Leadership.committed_end,
+                ABOUT_TO_JOIN,
+                "",
+            ),
+        ),
+    ),
     "12-lease": Mutant(
-        "a broker writes only while it has the lease",
+        "a broker acts only while it has the lease",
+        (Edit(Fence.remaining_s, "return self._tree.lease_remaining_s()", "return 1000.0"),),
+    ),
+    "13-acks-all": Mutant(
+        "acks=all is answered when all in-sync replicas have the records",
+        (
+            Edit(
+                CommitWaiters.advance, "while waiting and waiting[0][0] <= high_watermark:", "while waiting:"
+            ),
+        ),
+    ),
+    "14-lease-of-each-round": Mutant(
+        "the lease is asked for in each round of writing, and of each step of the high watermark",
         (
             Edit(
                 ReplicaManager._write,
                 "if lease_remaining_s is not None and staged and lease_remaining_s() <= 0:",
                 "if False:",
+            ),
+            Edit(Partition._advance_replicated, "and cluster.has_lease()", ""),
+        ),
+    ),
+    "15-own-past-life": Mutant(
+        "a broker that starts ends its past life, which is still registered",
+        (
+            Edit(
+                Registration._attempt,
+                "self._check_past_life(node.id, found[0])",
+                "raise IdInUse('its past life is still registered')",
             ),
         ),
     ),
@@ -25,5 +199,183 @@ MUTANTS = {
         "a broker leads only what was given to it since it registered",
         (Edit(ClusterState.leads, "and partition.revision > node.epoch", ""),),
     ),
+    "17-clean": Mutant(
+        "a broker whose machine went down is taken out of the in-sync replicas while others are left",
+        (
+            Edit(
+                isr.is_lost,
+                "if node is not None and not node.clean and state.revision <= node.epoch:\n"
+                "        return True\n"
+                "    return state.revision <= cluster.lost_epochs.get(broker_id, -1)",
+                "return False",
+            ),
+        ),
+    ),
+    "18-controller-epoch": Mutant(
+        "each transaction of the controller checks /controller_epoch",
+        (Edit(pieces._piece, "[Check(paths.CONTROLLER_EPOCH, epoch_version)]", "[]"),),
+    ),
+    "19-reconnected": Mutant(
+        "all is read again after each lost connection",
+        (Edit(StateFollower._run, "await self._load()", "await self._tree.sync()"),),
+    ),
+    "20-only-newer": Mutant(
+        "the state of a partition is taken only if it is newer",
+        (Edit(Draft.change_state, "if zxid > known.revision:", "if True:"),),
+    ),
+    "21-topic-ids": Mutant(
+        "the log of a topic that is made again is a new one",
+        (
+            Edit(
+                BatchLogStore._create,
+                "if entry is not None and entry.topic_id == topic_id:",
+                "if entry is not None:",
+            ),
+        ),
+    ),
+    "21-deletions": Mutant(
+        "a change of in-sync replicas is not made in another topic of the name",
+        (
+            Edit(
+                IsrCommands._checks,
+                "return [Check(paths.DELETIONS, image.deletions), *checks]",
+                "return checks",
+            ),
+        ),
+    ),
+    "23-before-roles": Mutant(
+        "what is staged is written before the roles change",
+        (
+            Edit(
+                Topics._follow,
+                "if self.before_roles is not None and (everything or delta.topics):",
+                "if False:",
+            ),
+        ),
+    ),
+    "24-epoch-of-waiters": Mutant(
+        "acks=all is answered only in the leader epoch in which the records were written; waiters are told"
+        " when that ends",
+        (
+            Edit(
+                CommitWaiters.advance,
+                "settle(NONE if leader_epoch == partition.leader_epoch else NOT_LEADER)",
+                "settle(NONE)",
+            ),
+            Edit(
+                CommitWaiters.advance,
+                "if partition.error:\n        self.fail(partition.error)\n        return\n",
+                "pass\n",
+            ),
+            Edit(Partition.fail_commits, "self.commit_waiters.fail(code)", "pass"),
+        ),
+    ),
+    "25-empty-log": Mutant(
+        "an empty log may begin with a batch that starts below its end",
+        (
+            Edit(
+                follower_append.check_batches,
+                "if base < expected and (at or not is_empty or last < expected):",
+                "if base < expected:",
+            ),
+        ),
+    ),
+    "26-deleted-records": Mutant(
+        "DeleteRecords waits until the live replicas have deleted the records, too",
+        (Edit(delete_records._low_watermark, "if partition.leadership is None:", "if True:"),),
+    ),
+    "27-retention": Mutant(
+        "retention deletes nothing above the high watermark",
+        (
+            Edit(
+                BatchLog.retain,
+                "while count and self._end_of(count - 1) > self.deletable_end:",
+                "while False:",
+            ),
+        ),
+    ),
+    "28-checkpoint": Mutant(
+        "the high watermark is at most the checkpointed one at the start",
+        (
+            Edit(
+                Partition.__init__,
+                "min(max(high_watermark, log.log_start_offset), log.log_end_offset)",
+                "log.log_end_offset",
+            ),
+        ),
+    ),
+    "29-offline": Mutant(
+        "the cluster is told of replicas whose log dir has failed",
+        (Edit(ReplicaManager._role_changed, "if not partition.offline or", "if True or"),),
+    ),
+    "R5-min-insync": Mutant(
+        "the high watermark stands still while too few replicas are in sync",
+        (
+            Edit(
+                Leadership.committed_end,
+                "if len(state.isr) < self.min_insync or state.eligible:",
+                "if state.eligible and len(state.isr) >= self.min_insync:",
+            ),
+        ),
+    ),
+    "R5-eligible": Mutant(
+        "the high watermark stands still while there are eligible replicas",
+        (
+            Edit(
+                Leadership.committed_end,
+                "if len(state.isr) < self.min_insync or state.eligible:",
+                "if len(state.isr) < self.min_insync:",
+            ),
+        ),
+    ),
+    "R6-checked-first": Mutant(
+        "a fetch counts as progress when its log is known to agree",
+        (
+            Edit(
+                ReplicaFetch.load,
+                "if partition is None or self._check(partition, asked):",
+                "if partition is not None:\n"
+                "                partition.fetched_by(\n"
+                "                    self._replica_id, self._replica_epoch,\n"
+                "                    asked.fetch_offset, asked.log_start_offset, now_s)\n"
+                "            if partition is None or self._check(partition, asked):",
+            ),
+        ),
+    ),
+    "R7-join": Mutant(
+        "a replica joins the in-sync replicas when it has all that is committed, and all before the epoch",
+        (
+            Edit(
+                Leadership.may_join,
+                "follower.end_offset >= max(high_watermark, self.epoch_start_offset, 0)",
+                "follower.end_offset >= 0",
+            ),
+            Edit(Leadership.may_join, "and follower.is_caught_up(own_end, now_s, lag_s)", ""),
+        ),
+    ),
+    "R8-eligible": Mutant(
+        "replicas that leave too small a set of in-sync replicas stay eligible, and only they may lead",
+        (
+            Edit(
+                leaders.next_state,
+                "if eligible:",
+                "eligible = replicas.able(partition.replicas, one)\n    if eligible:",
+            ),
+        ),
+    ),
+    "R10-unclean": Mutant(
+        "an unclean election is made only where the topic allows it",
+        (Edit(leaders.next_state, "if rules().unclean and", "if"),),
+    ),
+    "R10-recovering": Mutant(
+        "an unclean election is said in the state",
+        (Edit(leaders.elected_unclean, "recovering=True", "recovering=False"),),
+    ),
 }
 """The mutants by name."""
+
+ELSEWHERE = {
+    "22": "a cut log goes on in a new file: the disks of the simulation copy what is read; tests/log has it",
+    "30": "a log with a later epoch is not led: no event takes the tree back to an older copy of it",
+}
+"""The races that the simulation cannot make."""

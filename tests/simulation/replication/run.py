@@ -69,6 +69,7 @@ def run(seed: int, steps: int = STEPS) -> Result:
             for _ in range(steps):
                 chances.step()
             chances.calm()
+            chances.restart_one()
             _rest(world)
     except Exception as error:
         violation = error
@@ -93,7 +94,7 @@ def _rest(world: World) -> None:
 
     :raises Violation: the cluster does not come to rest.
     """
-    world.advance(3.0)
+    world.advance(2.0)
     world.clients.ending = True
     end_s = world.now_s + REST_S
     while True:

@@ -44,6 +44,8 @@ class PartitionTruth:
     """What is true of one partition.
 
     :ivar unclean: an unclean election is allowed.
+    :ivar remade: a topic of the name was deleted before: a broker that has not heard of it takes records for
+        that one, since Produce has no topic ids.
     :ivar committed: the committed records by offset, from ``start`` to ``end``.
     :ivar values: the offset of each committed value.
     :ivar losses: how often committed records were given up, or may have been.
@@ -58,6 +60,7 @@ class PartitionTruth:
     name: TopicPartition
     topic_id: uuid.UUID
     unclean: bool
+    remade: bool = False
     replicas: tuple[int, ...] = ()
     state: State = State()
     committed: dict[int, Stored] = field(factory=dict)
@@ -90,7 +93,7 @@ class PartitionTruth:
             self.committed[offset] = record
             if record.value is not None and self.name.topic[0] == "t":
                 first = self.values.setdefault(record.value, offset)
-                if first != offset and record.value[:1] == b"i" and first >= self.start:
+                if first != offset and record.value[:1] == b"i" and first >= self.start and not self.remade:
                     raise Violation(
                         f"{who} commits {record.value!r} of an idempotent producer at {self.name}@{offset},"
                         f" which is at {first}, too"
@@ -165,6 +168,7 @@ class Truth:
         self._tell = tell
         self.partitions: dict[TopicPartition, PartitionTruth] = {}
         self.dirty: dict[PartitionTruth, None] = {}
+        self._names: set[TopicPartition] = set()
 
     def follow(self, transaction: Transaction) -> None:
         """Take a transaction over.
@@ -196,7 +200,10 @@ class Truth:
             partition = TopicPartition(name, int(number))
             known = self.partitions.get(partition)
             if known is None or known.topic_id != topic_id:
-                known = self.partitions[partition] = PartitionTruth(partition, topic_id, self._unclean(name))
+                remade = partition in self._names
+                self._names.add(partition)
+                known = PartitionTruth(partition, topic_id, self._unclean(name), remade)
+                self.partitions[partition] = known
             known.replicas = tuple(replicas)
 
     def _follow_state(self, by: str, partition: TopicPartition, content: dict[str, Any]) -> None:

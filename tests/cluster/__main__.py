@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from tests.cluster.faults import ALL, DISKS, names
 from tests.cluster.network.namespaces import NamespaceNetwork
 from tests.cluster.network.proxies import ProxyNetwork
+from tests.cluster.operations import OPERATIONS
 from tests.cluster.run import Run, clients_errors, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; print progress and a report; return 0 if nothing was found."""
-    known = names([*ALL, *DISKS])
+    known = names([*ALL, *OPERATIONS, *DISKS])
     parser = argparse.ArgumentParser("python -m tests.cluster", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="minutes of faults (default: 60)")
     parser.add_argument("--seed", type=int, default=None, help="seed of the faults (default: a new one)")

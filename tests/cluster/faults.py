@@ -55,16 +55,17 @@ class Victims:
             return broker_id, role
         return (self.chance.choice(free), "any broker") if free else (-1, "")
 
-    def _partition(self) -> tuple[str, int]:
+    def partition(self) -> tuple[str, int]:
+        """Return a topic and the number of a partition."""
         topic, count = self.chance.choice(self._topics)
         return topic, self.chance.randrange(count)
 
     def _leader(self) -> tuple[int, str]:
-        topic, partition = self._partition()
+        topic, partition = self.partition()
         return self.system.leader(topic, partition), f"leader of {topic}-{partition}"
 
     def _follower(self) -> tuple[int, str]:
-        topic, partition = self._partition()
+        topic, partition = self.partition()
         leader = self.system.leader(topic, partition)
         others = [one for one in BROKERS if one != leader]
         return self.chance.choice(others), f"follower of {topic}-{partition}"

@@ -20,6 +20,7 @@ from tests.cluster.checker.wholeness import MOST_S, Sample, check_whole
 from tests.cluster.faults import ALL as ALL_FAULTS
 from tests.cluster.faults import DISKS, Fault, Victims, choose
 from tests.cluster.network.places import Network
+from tests.cluster.operations import OPERATIONS
 from tests.cluster.replica_files import check_files, compare
 from tests.cluster.system import BROKERS, System
 from tests.cluster.workload import PARTITIONS, Workload
@@ -79,7 +80,7 @@ class Run:
         self._workload: Workload | None = None
         self._over = threading.Event()
         real = all(disk.real for disk in self._system.disks.values())
-        self._faults = faults or [*ALL_FAULTS, *(DISKS if real else ())]
+        self._faults = faults or [*ALL_FAULTS, *OPERATIONS, *(DISKS if real else ())]
 
     def run(self) -> Outcome:
         """Do everything, and return what was found; the folder is removed if that is nothing."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from twisted.internet.defer import Deferred, fail
 
 from kafkatx.errors import SettingError
-from kafkatx.interfaces.nodes import BadVersion, Create, Operation, Outcome, Refused, SetData
+from kafkatx.interfaces.nodes import BadVersion, Create, NodeStat, Operation, Outcome, Refused, SetData
 from kafkatx.metadata.cluster.registration import STOP_S
 from kafkatx.types import BrokerNode, ClusterDelta
 from tests.metadata.cluster.cases import RunningCase
@@ -216,3 +216,53 @@ class RegistrationTests(RunningCase):
         self.result(other.stop())
         self.stores.advance(2.0)
         self.assertEqual((store.state.fenced, store.state.brokers[1].host), (False, "host1"))
+
+    def test_unclean(self) -> None:
+        """Only the first registration of a process is unclean; later ones keep its epoch."""
+        store = self.stores.make_store()
+        self.result(store.start(NODE))
+        self.addCleanup(lambda: self.result(store.stop()))
+        self.result(store.register(["d"], clean=False))
+        epoch = store.state.brokers[1].epoch
+        self.assertEqual((store.state.brokers[1].clean, store.state.lost_epochs), (False, {1: epoch}))
+        self.tree(store).link.expire()
+        self.stores.advance(1.0)
+        self.assertGreater(store.state.brokers[1].epoch, epoch)
+        self.assertEqual((store.state.brokers[1].clean, store.state.lost_epochs), (True, {1: epoch}))
+
+    def test_reply_is_lost(self) -> None:
+        """A registration whose reply was lost is known with its incarnation, which the broker can set."""
+        self.started()
+        store = self.stores.make_store()
+        self.result(store.start(BrokerNode(2, "h", 9092)))
+        self.addCleanup(lambda: self.result(store.stop()))
+        registering = store.register(["d"])
+        link = self.tree(store).link
+        link.hold_replies()
+        self.stores.settle()
+        link.cut(apply_requests=True)
+        self.stores.settle()
+        link.heal()
+        self.result(registering)
+        self.result(store.begin_stopping())
+        node = store.state.brokers[2]
+        self.assertTrue(node.stopping)
+        self.assertEqual(node.incarnation_version, version_of(self.stat("/kafkatx/incarnations/2")))
+
+    def test_damaged_incarnation(self) -> None:
+        """A broker whose last incarnation cannot be read may have lost records before."""
+        self.started()
+        store = self.stores.make_store()
+        self.result(store.start(BrokerNode(2, "h", 9092)))
+        self.addCleanup(lambda: self.result(store.stop()))
+        self.write(Create("/kafkatx/incarnations/2", b"?"))
+        stat = self.stat("/kafkatx/incarnations/2")
+        assert stat is not None
+        self.result(store.register(["d"]))
+        self.assertEqual((store.state.brokers[2].clean, store.state.lost_epochs), (True, {2: stat.mzxid}))
+
+
+def version_of(stat: NodeStat | None) -> int:
+    """Return the version of a node that exists."""
+    assert stat is not None
+    return stat.version

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
+
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.interfaces.nodes import Create
+from kafkatx.interfaces.nodes import Create, SetData
 from kafkatx.metadata.cluster.state.change_log import MOST_RECORDS, Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
+from kafkatx.metadata.cluster.state.image import Image
 from kafkatx.metadata.cluster.state.loader import Loader
 from kafkatx.metadata.layout.changes import ChangeRecord
+from kafkatx.types import ClusterState
 from tests.metadata.cluster.cases import RunningCase
 
 
@@ -66,3 +70,26 @@ class BatchTests(RunningCase):
         batch.put(draft)
         image, _ = draft.finish(batch.applied)
         self.assertEqual((list(image.topics), image.applied), (["t"], 0))
+
+    def test_deletions(self) -> None:
+        """The version of deletions is taken only if it has none of later records."""
+        self.write(Create("/kafkatx/deletions"))
+        for number in range(2):
+            record = ChangeRecord("c1", deleted=[(f"t{number}", uuid.uuid4())]).encode()
+            self.write(
+                SetData("/kafkatx/deletions", b""), Create("/kafkatx/changes/c-", record, sequential=True)
+            )
+        versions = []
+        for sequences in ([0], [1], [0, 1]):
+            draft = Draft(Image(ClusterState("c", 1)))
+            self.done(read_batch(self.tool, self.loader, sequences)).put(draft)
+            versions.append(draft.finish()[0].deletions)
+        self.assertEqual(versions, [-1, 2, 2])
+
+    def test_brokers(self) -> None:
+        """All brokers are read if a record says that one of them has changed."""
+        self.write(Create("/brokers/ids"))
+        self.append(ChangeRecord("b1").encode())
+        self.append(ChangeRecord("b1", brokers=[1]).encode())
+        self.assertIsNone(self.done(read_batch(self.tool, self.loader, [0])).brokers)
+        self.assertIsNotNone(self.done(read_batch(self.tool, self.loader, [0, 1])).brokers)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import uuid
 from types import MappingProxyType
 
+import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.metadata.cluster.state.draft import Draft
-from kafkatx.metadata.cluster.state.image import ControllerFacts, FoundTopic, Image
+from kafkatx.metadata.cluster.state.image import ControllerFacts, FoundBrokers, FoundTopic, Image
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
 from kafkatx.metadata.layout import entities
 from kafkatx.metadata.layout.changes import StateChange, TopicChange
 from kafkatx.metadata.layout.partition_states import StateNode
 from kafkatx.metadata.layout.topics import TopicNode
-from kafkatx.types import BrokerNode, ClusterDelta, ClusterState
+from kafkatx.types import BrokerNode, ClusterDelta, ClusterState, TopicPartition
 
 A, B = uuid.UUID(int=10), uuid.UUID(int=11)
 LED = StateNode(1, 0, 5, (1,))
+ONE = TopicPartition("t", 0)
 
 
 def created(topic_id: uuid.UUID = A, partitions: int = 1, version: int = 0) -> TopicChange:
@@ -157,6 +159,41 @@ class DraftTests(SynchronousTestCase):
         self.draft.put_topic(found(20, (StateNode(2, 9, 1, (2,)), NodeStat(1, 21, 25)), None, None))
         self.finish()
         self.assertEqual(self.states()[0], (1, 0, 3, 30))
+
+    def test_brokers(self) -> None:
+        """Brokers are taken from later readings only; one that cannot be read stays as it is."""
+        first, second = BrokerNode(1, "h", 1, epoch=5, incarnation=0), BrokerNode(2, "h", 1, epoch=6)
+        self.draft.take_brokers(
+            FoundBrokers(2, {1: first, 2: second}, {1: 0, 2: 0, 3: 7}, {1: frozenset([ONE])}, {3: 4})
+        )
+        self.finish()
+        self.assertEqual(self.image.incarnations, {1: 0, 2: 0, 3: 7})
+        self.assertEqual((self.image.state.offline, self.image.state.lost_epochs), ({1: {ONE}}, {3: 4}))
+        self.draft.take_brokers(FoundBrokers(1, {}, {1: 9}, {}, {}))
+        self.assertIsNone(self.finish())
+        self.draft.take_brokers(FoundBrokers(3, {1: None, 4: None}, {2: 1}, {}, {2: 6}))
+        self.finish()
+        self.assertEqual(self.image.state.brokers, {1: first})
+        self.assertEqual(self.image.incarnations, {1: 0, 2: 1, 3: 7})
+        self.assertEqual((self.image.state.offline, self.image.state.lost_epochs), ({1: {ONE}}, {2: 6, 3: 4}))
+        again = attrs.evolve(first, epoch=9, incarnation=1)
+        self.draft.take_brokers(FoundBrokers(4, {1: again}, {1: 1}, {}, {}))
+        self.finish()
+        self.assertEqual((self.image.state.brokers, self.image.state.offline), ({1: again}, {}))
+
+    def test_reassignment(self) -> None:
+        """A partition has the replicas that are added and removed, from the node, a record, or neither."""
+        node = TopicNode(A, ((1, 2),), {0: (2,)}, {0: (1,)})
+        self.draft.put_topic(FoundTopic("t", node, NodeStat(0, 10, 10), {}, [(LED, NodeStat(0, 11, 11))]))
+        self.finish()
+        self.draft.change_state(StateChange("t", 0, LED, 1), 20)
+        self.finish()
+        state = self.image.state.topics["t"].partitions[0]
+        self.assertEqual((state.replicas, state.adding, state.removing), ((1, 2), (2,), (1,)))
+        self.draft.change_topic("t", TopicChange(A, 1, ((2,),)), 30)
+        self.finish()
+        state = self.image.state.topics["t"].partitions[0]
+        self.assertEqual((state.replicas, state.adding, state.removing), ((2,), (), ()))
 
     def test_no_topic_id(self) -> None:
         """A topic without an id is for the controller only, until it has one."""

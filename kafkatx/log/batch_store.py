@@ -230,7 +230,9 @@ class BatchLogStore:
         return execute(self._keep_high_watermarks)
 
     def _keep_high_watermarks(self) -> None:
-        self._batches.keep_high_watermarks(self._high_watermarks.of_each(self._logs.values()))
+        offsets = self._high_watermarks.of_each(self._logs.values())
+        if offsets:
+            self._batches.keep_high_watermarks(offsets)
 
     def checkpoint_log_start(self, topic_partition: TopicPartition) -> Deferred[None]:
         """See ILogStore."""

@@ -177,7 +177,7 @@ class ReplicationMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.leader.epochs[-1][1] < self.leader.end)
     @rule(gap=st.integers(1, 5))
     def compacted(self, gap: int) -> None:
-        """Let the leader have a batch with a gap before it."""
+        """Append a batch with a gap before it to the leader."""
         data = at_offset(batch([b"gap"]), self.leader.end + gap, self.epoch)
         self.leader.log.append_as_follower(data, self.epoch)
         self.leader.log.write()
@@ -260,7 +260,7 @@ class ReplicationMachine(RuleBasedStateMachine):
 
     @rule()
     def elect(self) -> None:
-        """Let the follower lead, whatever it lacks."""
+        """Make the follower lead, whatever it lacks."""
         self.replicas.reverse()
         self.lead()
 

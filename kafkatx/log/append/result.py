@@ -28,7 +28,7 @@ class Appended(NamedTuple):
 
 @attrs.define
 class StagedChanges:
-    """What staged batches change in a log, besides its records; most batches of a leader change nothing.
+    """The changes that staged batches make to a log besides its records; most of a leader's make none.
 
     :ivar log_end_offset: the log's end before them. The first one may begin at another offset.
     :ivar epoch_starts: leader epochs that they begin, and their start offsets.

@@ -1,4 +1,4 @@
-"""What a new kind of store implements for each partition: the storage of its batches."""
+"""The storage of one partition's batches, which a new kind of store implements."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ class LocalLog:
         return paths
 
     def allow_gaps(self, offset: int) -> bool:
-        """Let offsets be missing below *offset*: compaction removed them from the log that was copied.
+        """Allow gaps below *offset*: compaction removed records from the log that was copied.
 
         :return: True if that changes ``first_dirty_offset``; a compacted log may have gaps anywhere.
         """

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import struct
+import uuid
 from typing import Any
 
+import attrs
+
+from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, RequestError
 from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.records.batch import LEADER_EPOCH_AT, Record
@@ -13,7 +17,8 @@ from kafkatx.records.compression import Codec
 from kafkatx.records.conversion import batches
 from kafkatx.records.legacy.message_sets import build as build_set
 from kafkatx.testing.contracts.log_appends import AppendContract
-from kafkatx.testing.contracts.store_case import ALL, NOW_MS, batch, bytes_of
+from kafkatx.testing.contracts.store_case import ALL, NOW_MS, TP, batch, bytes_of
+from kafkatx.types import TopicPartition
 
 
 def at_offset(records: bytes, offset: int, leader_epoch: int = 0) -> bytes:
@@ -29,12 +34,23 @@ def whole(log: Any) -> bytes:
     found, at = [], log.log_start_offset
     while at < log.log_end_offset:
         found.append(bytes_of(log.read(at, ALL, log.log_end_offset, True)))
-        at = list(batches(found[-1]))[-1].last_offset + 1
+        ends = [one.last_offset + 1 for one in batches(found[-1])]
+        if not ends or ends[-1] <= at:
+            break
+        at = ends[-1]
     return b"".join(found)
 
 
 class ReplicationContract(AppendContract):
     """The contract of a follower's log; a part of ``PartitionLogContract``."""
+
+    def make_both(self, **settings: Any) -> tuple[Any, Any]:
+        """Return two empty logs with these settings, of one store: the leader's and the follower's."""
+        config = attrs.evolve(LogConfig(), **settings)
+        store = self.opened(config)
+        names = (TopicPartition("leader", 0), TP)
+        leader, log = (self.result(store.create(name, uuid.uuid4(), config)) for name in names)
+        return leader, log
 
     def follow(self, log: Any, *records: bytes, leader_epoch: int = 9) -> int:
         """Append a fetch reply and write it; return its size."""
@@ -52,14 +68,16 @@ class ReplicationContract(AppendContract):
     # --- appends as a follower
 
     def test_copy(self) -> None:
-        """A follower that appends what it reads of its leader has the same bytes, offsets and epochs."""
-        leader, log = self.make_log(segment_bytes=400), self.make_log(segment_bytes=700)
+        """Check that a follower has the bytes, offsets and epochs of its leader."""
+        leader, log = self.make_both(segment_bytes=400)
+        log.configure(attrs.evolve(log.config, segment_bytes=700))
         for number in range(20):
             codec = Codec.GZIP if number % 3 == 0 else Codec.NONE
             sent = batch([b"%d" % number * 20] * (1 + number % 4), codec=codec)
             self.put(leader, sent, leader_epoch=number // 6)
-        while log.log_end_offset < leader.log_end_offset:
-            self.assertTrue(self.follow(log, bytes_of(leader.read(log.log_end_offset, 900, ALL, True))))
+        for _ in range(20):
+            if log.log_end_offset < leader.log_end_offset:
+                self.follow(log, bytes_of(leader.read(log.log_end_offset, 900, ALL, True)))
         self.assertEqual(whole(log), whole(leader))
         self.assertEqual(log.size_bytes, leader.size_bytes)
         self.assertEqual(self.content(log), self.content(leader))
@@ -68,7 +86,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual(log.latest_epoch, 3)
 
     def test_follow_is_staged(self) -> None:
-        """Fetched batches are invisible before write(), and leave nothing when they are discarded."""
+        """Check that fetched batches are invisible before write(), and leave nothing when discarded."""
         log = self.make_log()
         first = at_offset(batch([b"a"], producer=(4, 0, 0)), 0, 1)
         second = at_offset(batch([b"b"], producer=(4, 0, 1)), 1, 2)
@@ -83,7 +101,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual([one.last_sequence for one in log.active_producers()], [1])
 
     def test_follow_partial(self) -> None:
-        """A batch that is cut off at the end of a reply is left out, wherever it is cut."""
+        """Check that a batch that is cut off at the end of a reply is left out, wherever it is cut."""
         first, second = at_offset(batch([b"a"]), 0), at_offset(batch([b"b"]), 1)
         for size in range(len(second)):
             log = self.make_log()
@@ -92,7 +110,7 @@ class ReplicationContract(AppendContract):
             self.assertEqual(self.follow(log, second[:size]), 0)
 
     def test_follow_damaged(self) -> None:
-        """A bit that flips on the way is found, in whatever byte a checksum covers, and nothing is staged."""
+        """Check that a bit that flips on the way is found, in each byte that a checksum covers."""
         log = self.make_log()
         first, second = at_offset(batch([b"a"]), 0), at_offset(batch([b"b"], producer=(1, 0, 0)), 1)
         for at in range(17, len(second)):
@@ -103,7 +121,7 @@ class ReplicationContract(AppendContract):
         self.follow(log, first, second)
 
     def test_follow_offsets(self) -> None:
-        """An offset never goes back; one that is missing was removed by compaction."""
+        """Check that an offset never goes back; one that is missing was removed by compaction."""
         log = self.make_log()
         records = batch([b"a", b"b"])
         self.follow(log, at_offset(records, 0), at_offset(records, 2))
@@ -118,7 +136,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual(self.content(log, 5)[0], (10, b"a"))
 
     def test_follow_epochs(self) -> None:
-        """A batch's epoch is at least that of the one before it, and at most its leader's."""
+        """Check that a batch's epoch is at least that of the one before it, and at most its leader's."""
         log = self.make_log()
         one = batch([b"a"])
         self.follow(log, at_offset(one, 0, 2), at_offset(one, 1, 2), at_offset(one, 2, 4), leader_epoch=4)
@@ -132,7 +150,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual(log.latest_epoch, 5)
 
     def test_follow_into_empty(self) -> None:
-        """The first batch of an empty log may begin below the log's end, but not end there."""
+        """Check that the first batch of an empty log may begin below the log's end, but not end there."""
         log = self.make_log()
         records = batch([b"a", b"b", b"c"])
         log.restart_at(11)
@@ -150,8 +168,8 @@ class ReplicationContract(AppendContract):
         self.assertEqual(self.content(log, 0), [(7, b"a"), (8, b"b"), (9, b"c")])
 
     def test_follow_old_formats(self) -> None:
-        """Messages of magic 0 and 1 are copied whole; the log's epochs are forgotten, for they name none."""
-        leader, log = self.make_log(segment_bytes=300), self.make_log(segment_bytes=300)
+        """Check that messages of magic 0 and 1 are copied whole, and the log's epochs are forgotten."""
+        leader, log = self.make_both(segment_bytes=300)
         records = [Record(0, NOW_MS, None, value, []) for value in (b"a" * 30, b"b", b"c")]
         self.put(leader, batch([b"new"]), leader_epoch=3)
         for magic in (0, 1):
@@ -170,7 +188,7 @@ class ReplicationContract(AppendContract):
         self.not_followed(log, sent[-40:])
 
     def test_follow_producers(self) -> None:
-        """A follower that becomes leader knows duplicates of what it copied; it checks no sequence."""
+        """Check that a follower that becomes leader knows duplicates of batches that it copied."""
         log = self.make_log()
         sent = [batch([b"%d" % number], producer=(4, 0, number)) for number in (3, 4, 6)]
         self.follow(log, *(at_offset(one, number) for number, one in enumerate(sent)))
@@ -183,7 +201,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual([one.last_sequence for one in log.active_producers()], [4])
 
     def test_follow_transactions(self) -> None:
-        """What a leader may have and a producer may not send is copied: control batches, any attributes."""
+        """Check that batches that no producer may send are copied: control batches, any attributes."""
         log = self.make_log(max_message_bytes=10)
         marker = bytearray(at_offset(batch([b"x" * 50], [NOW_MS * 3]), 0))
         marker[22] |= 0x30
@@ -194,7 +212,7 @@ class ReplicationContract(AppendContract):
     # --- leader epochs
 
     def test_begin_epoch(self) -> None:
-        """An epoch that a leader begins ends the one before it at once, before it has a record."""
+        """Check that an epoch that a leader begins ends the one before it at once, before it has a record."""
         log = self.make_log()
         self.assertEqual(log.latest_epoch, -1)
         self.put(log, batch([b"a"]), leader_epoch=2)
@@ -212,7 +230,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual(log.epoch_at(2), 7)
 
     def test_begin_epoch_of_staged(self) -> None:
-        """An epoch cannot begin between records that are staged and their write."""
+        """Check that an epoch cannot begin between records that are staged and their write."""
         log = self.make_log()
         log.append(batch([b"a"]), 1, NOW_MS, True)
         self.assertRaises(RuntimeError, log.begin_epoch, 3)
@@ -221,7 +239,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual((log.epoch_at(0), log.latest_epoch), (1, 3))
 
     def test_forget_begun_epoch(self) -> None:
-        """A cut at the log's end forgets an epoch that has no record: its leader was another one."""
+        """Check that a cut at the log's end forgets an epoch that has no record."""
         log = self.make_log()
         self.put(log, batch([b"a"]), leader_epoch=2)
         log.begin_epoch(5)
@@ -235,7 +253,7 @@ class ReplicationContract(AppendContract):
     # --- cuts
 
     def test_restart(self) -> None:
-        """A log that begins anew has no record, epoch or producer of before, at any offset."""
+        """Check that a log that begins anew has no record, epoch or producer of before, at any offset."""
         for offset in (100, 5, 0, 3):
             log = self.make_log(segment_bytes=200)
             for number in range(8):
@@ -254,7 +272,7 @@ class ReplicationContract(AppendContract):
             self.assertEqual(self.result(log.flush()), offset + 2)
 
     def test_cut_under_a_reader(self) -> None:
-        """A reply that was read before a cut ends early or is as it was; it never has what came after."""
+        """Check that a reply that was read before a cut ends early or is as it was."""
         for cut in (0, 1, 2, 3, None):
             log = self.make_log()
             for number in range(4):
@@ -265,7 +283,7 @@ class ReplicationContract(AppendContract):
                 log.restart_at(0)
             else:
                 log.truncate_to(cut)
-            while log.log_end_offset < 6:
+            for _ in range(6):
                 self.put(log, batch([b"new %d" % log.log_end_offset]))
             try:
                 after = bytes_of(records)
@@ -276,7 +294,7 @@ class ReplicationContract(AppendContract):
     # --- what is not committed
 
     def test_deletable_end(self) -> None:
-        """Retention deletes no segment with an offset that may still be truncated."""
+        """Check that retention deletes no segment with an offset that may still be truncated."""
         log = self.make_log(segment_bytes=100, retention_policy="time", retention_ms=1)
         self.assertEqual(log.deletable_end, NO_LIMIT)
         for number in range(6):
@@ -289,7 +307,7 @@ class ReplicationContract(AppendContract):
         self.assertEqual((log.log_end_offset, log.size_bytes), (6, 0))
 
     def test_unread_is_out_of_range(self) -> None:
-        """A log that began anew serves nothing below its start."""
+        """Check that a log that began anew serves nothing below its start."""
         log = self.make_log()
         log.restart_at(50)
         self.assertRaises(RequestError, log.read, 49, ALL, 50, True)

@@ -68,6 +68,30 @@ class LogStoreContract(StoreCase):
         log.advance_log_start(1)
         self.result(store.checkpoint_log_start(TP))
 
+    def test_high_watermarks(self) -> None:
+        """Check that a high watermark is unknown until one is given, and never above the log's end."""
+        store = self.opened()
+        self.assertEqual(store.high_watermark(TP), -1)
+        log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        self.put(log, batch([b"a"]), batch([b"b"]), batch([b"c"]))
+        self.assertEqual(store.high_watermark(TP), -1)
+        self.result(store.checkpoint_high_watermarks({TP: 2, TopicPartition("unknown", 0): 7}))
+        self.assertEqual(store.high_watermark(TP), 2)
+        self.result(store.checkpoint_high_watermarks({}))
+        self.result(store.checkpoint())
+        self.assertEqual(
+            (store.high_watermark(TP), store.high_watermark(TopicPartition("unknown", 0))), (2, -1)
+        )
+        log.truncate_to(1)
+        self.assertEqual(store.high_watermark(TP), 1)
+        self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        self.assertEqual(store.high_watermark(TP), -1)
+
+    def test_closed_cleanly(self) -> None:
+        """Check that a store that was never closed makes no claim that nothing was lost."""
+        self.assertFalse(self.make_store().closed_cleanly)
+        self.assertFalse(self.opened().closed_cleanly)
+
     def test_check(self) -> None:
         """Check that a config with a known retention policy passes, and that another one is refused in
         advance.
@@ -113,12 +137,13 @@ class LogStoreContract(StoreCase):
         for number in range(10):
             self.put(log, batch([b"%d" % number], producer=(1, 0, number)), leader_epoch=number // 5)
         log.advance_log_start(4)
+        self.result(store.checkpoint_high_watermarks({TP: 7}))
         self.result(store.close())
         if not self.durable:
             return
         store = self.opened()
         log = store.logs[TP]
-        self.assertEqual(store.topic_id(TP), topic_id)
+        self.assertEqual((store.topic_id(TP), store.high_watermark(TP)), (topic_id, 7))
         self.assertEqual(self.content(log), [(number, b"%d" % number) for number in range(4, 10)])
         self.assertEqual((log.flushed_offset, log.epoch_at(4), log.epoch_at(9)), (10, 0, 1))
         (again,) = self.put(log, batch([b"9"], producer=(1, 0, 9)))

@@ -121,6 +121,41 @@ class FileLogStoreTests(LogStoreContract, SynchronousTestCase):
         text = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
         self.assertEqual(self.read("events-3", "partition.metadata"), f"version: 0\ntopic_id: {text}")
 
+    def test_closed_cleanly(self) -> None:
+        """A start knows whether the last process closed the store, and not whether there was one."""
+        store = self.opened()
+        self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        self.result(store.close())
+        store = self.opened()
+        self.assertTrue(store.closed_cleanly)
+        crash(store)
+        self.assertFalse(self.opened().closed_cleanly)
+
+    def test_high_watermarks_of_a_crash(self) -> None:
+        """After a crash the last checkpoint counts; one that is damaged, missing or too high does no harm."""
+        store = self.opened()
+        log = self.result(store.create(TP, uuid.uuid4(), LogConfig()))
+        self.put(log, batch([b"a"]), batch([b"b"]), batch([b"c"]))
+        self.result(store.checkpoint_high_watermarks({TP: 2}))
+        checkpoint = "replication-offset-checkpoint"
+        self.assertEqual(self.read(checkpoint), "0\n1\nevents 3 2\n")
+        for content, expected in (
+            ("0\n1\nevents 3 2\n", 2),
+            ("0\n1\nevents 3 1\n", 1),
+            ("0\n1\nevents 3 9\n", 3),
+            ("0\n2\nevents 3 2\n", -1),
+            ("0\n1\nother 3 2\n", -1),
+            ("", -1),
+        ):
+            crash(store)
+            with open(self.in_dir(checkpoint), "w") as file:
+                file.write(content)
+            store = self.opened()
+            self.assertEqual(store.high_watermark(TP), expected, content)
+        os.unlink(self.in_dir(checkpoint))
+        crash(store)
+        self.assertEqual(self.opened().high_watermark(TP), -1)
+
     def test_clean_marker(self) -> None:
         """The marker is there between a clean shutdown and the next start, at no other time."""
         marker = self.in_dir(".kafka_cleanshutdown")

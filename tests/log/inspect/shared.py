@@ -44,6 +44,7 @@ class LogCase(StoreCase, SynchronousTestCase):
             values = [b"%02d" % number * 30, b"-"]
             one = batch(values, [NOW_MS + number, NOW_MS], producer=(1, 0, 2 * number))
             self.put(log, one, leader_epoch=number // 3)
+        self.result(store.checkpoint_high_watermarks({TP: log.log_end_offset}))
         self.end(store, clean)
         return log
 

@@ -49,7 +49,7 @@ class RestartTests(SynchronousTestCase):
         self.assertEqual(self.names(), left)
 
     def test_two_marks(self) -> None:
-        """Of two marks, the first of which could not be removed, the higher one counts."""
+        """The higher one of two marks counts, if the first could not be removed."""
         restart.begin(self.files, self.directory, 70)
         restart.begin(self.files, self.directory, 80)
         self.assertEqual(self.recover(), 80)

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import attrs
 
-from kafkatx.types import PartitionState
+from kafkatx.types import PartitionState, TopicPartition
+
+PartitionT_contra = TypeVar("PartitionT_contra", contravariant=True)
 
 UNKNOWN = -1
 """The end of a replica that has not fetched from this leader."""
@@ -37,6 +39,37 @@ class Replicas(Protocol):
 
         Its broker is live, and its machine did not go down since the state was written.
         """
+
+
+class Cluster(Protocol[PartitionT_contra]):
+    """The part of the cluster that a partition must know: live brokers, the lease, in-sync replicas.
+
+    :class:`kafkatx.broker.replica.isr.IsrManager` provides it.
+
+    :ivar broker_id: the id of this broker.
+    :ivar lag_s: ``replica.lag.time.max.ms`` in seconds.
+    """
+
+    broker_id: int
+    lag_s: float
+
+    def now_s(self) -> float:
+        """Return the time of the monotonic clock."""
+
+    def has_lease(self) -> bool:
+        """Return True if no other broker can lead this one's partitions now."""
+
+    def epoch_of(self, broker_id: int) -> int | None:
+        """Return the broker epoch of a live broker, None for others."""
+
+    def replicas_of(self, name: TopicPartition) -> Replicas:
+        """Return what the cluster says of the replicas of a partition."""
+
+    def look_at(self, partition: PartitionT_contra) -> None:
+        """Ask for other in-sync replicas of a partition soon, if they must change."""
+
+    def log_start_moved(self, partition: PartitionT_contra) -> None:
+        """Write the log start of a partition that this broker follows to the disk soon."""
 
 
 @attrs.define

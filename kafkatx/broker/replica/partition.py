@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from kafkatx.broker.replica.cluster import Cluster
 from kafkatx.broker.replica.commit_waiters import CommitWaiters
-from kafkatx.broker.replica.leadership import Leadership
+from kafkatx.broker.replica.leadership import Cluster, Leadership
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.roles import NO_ROLE, OFFLINE, Following, Leading, Role, choose_role
 from kafkatx.broker.replica.waiters import Waiter, wake_each

@@ -114,8 +114,9 @@ class IsrChange:
 
     :ivar state: the state that the leader knows; another one by now refuses the change.
     :ivar isr: the new in-sync replicas.
-    :ivar epochs: the broker epochs of all members but the leader, in which it has counted their fetches. A
-        member that has registered again, or is stopping, refuses the change.
+    :ivar epochs: the broker epochs of all members but the leader, in which it has counted their fetches; -1
+        for one that stays and has not fetched yet. A member that has registered again, or joins though it is
+        stopping, refuses the change.
     :ivar min_insync: ``min.insync.replicas`` of the partition, at most the number of its replicas.
     """
 

@@ -114,7 +114,8 @@ class FakeReplicas:
             if member == self._broker_id:
                 continue
             joins = member not in state.isr
-            if change.epochs.get(member, node.epoch) != node.epoch or (
+            counted = change.epochs.get(member, -1)
+            if (counted != node.epoch and (joins or counted >= 0)) or (
                 joins and (node.stopping or not self.state.has_live(member, change.topic_partition))
             ):
                 return ErrorCode.INELIGIBLE_REPLICA

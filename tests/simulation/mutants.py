@@ -148,7 +148,7 @@ MUTANTS = {
     ),
     "isr-past-life": Mutant(
         "a member of which fetches were counted in a past life is refused",
-        (Edit(isr._is_member, "epoch = change.epochs.get(member)", "epoch = node.epoch"),),
+        (Edit(isr._is_member, "change.epochs.get(member, -1)", "node.epoch"),),
     ),
     "election-in-doubt": Mutant(
         "an election whose reply was lost is read back",

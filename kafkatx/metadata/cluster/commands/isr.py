@@ -277,12 +277,12 @@ def _is_member(cluster: ClusterState, member: int, change: IsrChange, state: Par
     node = cluster.brokers.get(member)
     if node is None or node.incarnation < 0 or member not in state.replicas:
         return False
-    epoch = change.epochs.get(member)
+    epoch = change.epochs.get(member, -1)
     if member in state.isr:
         if is_lost(member, state, cluster):
             return False  # the controller takes it out; it may come back when it has all records again
         # one that has not fetched yet must have been there when the state was written
-        return node.epoch < state.revision if epoch is None else node.epoch == epoch
+        return node.epoch < state.revision if epoch < 0 else node.epoch == epoch
     joins = not node.stopping and cluster.has_live(member, change.topic_partition)
     return joins and node.epoch == epoch
 

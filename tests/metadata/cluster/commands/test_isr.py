@@ -80,7 +80,9 @@ class RefusalTests(SynchronousTestCase):
 
     def test_not_counted(self) -> None:
         """A member that stays need not have fetched, if it has lived since the state was written."""
-        self.assertIsNone(self.refused(change(1, 2, epochs={})))
+        for epochs in ({}, {2: -1}):
+            self.assertIsNone(self.refused(change(1, 2, epochs=epochs)))
+            self.assertEqual(self.refused(change(1, 3, epochs={3: -1})), ErrorCode.INELIGIBLE_REPLICA)
         again = cluster(BrokerNode(2, "h", 1, epoch=60, incarnation=1))
         self.assertEqual(self.refused(change(1, 2, epochs={}), again), ErrorCode.INELIGIBLE_REPLICA)
 

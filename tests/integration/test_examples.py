@@ -44,6 +44,10 @@ class ExampleTestCase(SynchronousTestCase):
 
 
 class ExampleTests(ExampleTestCase):
+    def test_embedded_faults(self) -> None:
+        """A message whose first reply is lost is there once."""
+        self.run_python(str(EXAMPLES / "embedded_faults.py"))
+
     def test_embedded_cluster(self) -> None:
         """A client finds both brokers, also after one was killed."""
         printed = self.run_python(str(EXAMPLES / "embedded_cluster.py"))

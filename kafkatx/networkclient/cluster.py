@@ -25,6 +25,7 @@ from kafkatx.clientcore.errors import (
     check,
     retriable,
 )
+from kafkatx.clientcore.leader_hints import LeaderHints, follow
 from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata, from_response
 from kafkatx.clientcore.metadata_request import metadata_request
 from kafkatx.clientcore.settings import ClientSettings
@@ -294,6 +295,13 @@ class Cluster:
         -1: unknown, or there is none; then await :meth:`refreshed` and look again.
         """
         return self._metadata.leader(topic, partition)
+
+    def take_leaders(self, hints: LeaderHints) -> None:
+        """Take over the new leaders that a reply of Produce or Fetch names, and their addresses (KIP-951)."""
+        metadata = follow(self.metadata, hints)
+        if metadata is not self.metadata and self._closing is None:
+            self._nodes.update(metadata.brokers)
+            self._metadata.replace(metadata)
 
     async def topic(self, name: str) -> TopicMetadata:
         """Return a topic, from memory if it is known.

@@ -185,6 +185,11 @@ class Metadata:
         self._call_listeners(old)
         return answer
 
+    def replace(self, metadata: ClusterMetadata) -> None:
+        """Take over what another reply than metadata's has told, and call the listeners."""
+        old, self.metadata = self.metadata, metadata
+        self._call_listeners(old)
+
     def _call_listeners(self, old: ClusterMetadata) -> None:
         if self.metadata == old:
             return

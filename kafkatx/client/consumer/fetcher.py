@@ -212,8 +212,12 @@ class Fetcher:
             self._move_back(node, received)
         elif fetch.pause_ms:
             self._idle_until[node] = now + fetch.pause_ms / 1000
-        for failed_partition in failed:
-            self._partition_failed(failed_partition)
+        if failed:
+            hints = fetch.leader_hints(response)
+            if hints is not None:
+                self._cluster.take_leaders(hints)
+            for failed_partition in failed:
+                self._partition_failed(failed_partition, node)
         # The next fetch is sent before the application gets these records: both work at the same time.
         self._send_fetches()
         if received or failed:
@@ -246,7 +250,7 @@ class Fetcher:
             self._on_records()
         self._send_fetches()
 
-    def _partition_failed(self, failed_partition: FailedPartition) -> None:
+    def _partition_failed(self, failed_partition: FailedPartition, node: int) -> None:
         state, code = failed_partition
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._offset_out_of_range(state)
@@ -258,9 +262,10 @@ class Fetcher:
                 "fetch from {topic_partition}: {code}", topic_partition=state.topic_partition, code=code.name
             )
             state.preferred_read_replica = NO_NODE
-            self._awaiting_metadata.add(state)
             self._by_node = None
-            self._refresh_metadata()
+            if self._cluster.leader(*state.topic_partition) in (NO_NODE, node):
+                self._awaiting_metadata.add(state)
+                self._refresh_metadata()
         else:
             state.fail(RequestError(code, f"fetch from {state.topic_partition}: {describe(code)}"))
 

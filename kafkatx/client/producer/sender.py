@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import attrs
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
@@ -20,9 +19,11 @@ from kafkatx.client.producer.producer_id import ProducerIdSource
 from kafkatx.client.producer.receipts import LostRecords, deliver_batch, fail_batch
 from kafkatx.client.producer.stalls import StallWarning
 from kafkatx.clientcore.errors import ConnectionFailed
+from kafkatx.clientcore.leader_hints import of_produce
 from kafkatx.clientcore.producer.accumulator import Outcome, RecordAccumulator
 from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.producer.config import SenderConfig
+from kafkatx.clientcore.producer.node import Node
 from kafkatx.clientcore.producer.partition_queue import PartitionQueue
 from kafkatx.clientcore.producer.requests import (
     BatchResult,
@@ -43,21 +44,6 @@ T = TypeVar("T")
 
 _NEVER = float("inf")
 _AFTER_A_BUG_S = 0.1
-
-
-@attrs.define(eq=False)
-class _Node:
-    """One broker.
-
-    :ivar version: the version of Produce; None until it is known.
-    :ivar not_before_s: nothing is sent before this time: the broker throttles, or has failed.
-    """
-
-    node_id: int
-    version: int | None = None
-    version_requested: bool = False
-    in_flight: int = 0
-    not_before_s: float = 0.0
 
 
 class Sender:
@@ -92,7 +78,7 @@ class Sender:
         self._handler = handler
         self._announcer = announcer
         self._stall_warning = StallWarning(accumulator.limits.delivery_s)
-        self._nodes: dict[int, _Node] = {}
+        self._nodes: dict[int, Node] = {}
         self._requests: set[Deferred[Any]] = set()
         self._soon: IDelayedCall | None = None
         self._timer: IDelayedCall | None = None
@@ -200,7 +186,7 @@ class Sender:
                 self._stall_warning.retried(queues[0].next_batch(), "the partition has no leader", now)
                 self._find_leaders()
                 continue
-            node = self._nodes.get(node_id) or self._nodes.setdefault(node_id, _Node(node_id))
+            node = self._nodes.get(node_id) or self._nodes.setdefault(node_id, Node(node_id))
             if node.not_before_s > now:
                 next_s = min(next_s, node.not_before_s)
             elif node.version is None:
@@ -209,7 +195,7 @@ class Sender:
                 self._send_to_node(node, node.version, queues)
         return next_s
 
-    def _send_to_node(self, node: _Node, version: int, queues: list[PartitionQueue]) -> None:
+    def _send_to_node(self, node: Node, version: int, queues: list[PartitionQueue]) -> None:
         """Fill requests for one broker, up to its limit; each has at most one batch per partition."""
         limit = self._accumulator.limits.in_flight
         while queues and node.in_flight < self._config.in_flight:
@@ -243,7 +229,7 @@ class Sender:
             self.settled()
             return None
 
-    def _send(self, node: _Node, version: int, batches: list[ProducerBatch]) -> None:
+    def _send(self, node: Node, version: int, batches: list[ProducerBatch]) -> None:
         node.in_flight += 1
         config = self._config
         if self._callbacks is not None:
@@ -276,7 +262,7 @@ class Sender:
         self,
         response: ProduceResponse | None,
         request: Deferred[Any],
-        node: _Node,
+        node: Node,
         batches: list[ProducerBatch],
     ) -> None:
         self._requests.discard(request)
@@ -290,6 +276,8 @@ class Sender:
         try:
             if response.throttle_time_ms:
                 node.not_before_s = self._reactor.seconds() + response.throttle_time_ms / 1000
+            if (hints := of_produce(response)) is not None:
+                self._cluster.take_leaders(hints)
             results = batch_results(batches, response)
         except Exception as error:  # an event handler's Deferred may fire with any object
             self._log.failure("the reply to a produce request cannot be read")
@@ -297,7 +285,7 @@ class Sender:
         self._settle(results)
 
     def _failed(
-        self, failure: Failure, request: Deferred[Any], node: _Node, batches: list[ProducerBatch]
+        self, failure: Failure, request: Deferred[Any], node: Node, batches: list[ProducerBatch]
     ) -> None:
         self._requests.discard(request)
         node.in_flight -= 1
@@ -316,9 +304,8 @@ class Sender:
         now = self._reactor.seconds()
         outcomes = []
         for batch, error, _, _ in results:
-            outcomes.append(self._accumulator.complete_batch(batch, error, now))
-            if error is not None and is_metadata_stale(error):
-                self._cluster.stale()
+            at_once = error is not None and is_metadata_stale(error) and self._has_new_leader(batch)
+            outcomes.append(self._accumulator.complete_batch(batch, error, now, at_once))
         for outcome, (batch, error, base_offset, time_ms) in zip(outcomes, results, strict=True):
             if outcome is Outcome.DELIVERED and self._announcer is not None:
                 self._announcer.count(batch, time_ms)
@@ -347,6 +334,14 @@ class Sender:
 
     # -- metadata and versions
 
+    def _has_new_leader(self, batch: ProducerBatch) -> bool:
+        """Return True if another broker than the one that was sent to leads now; else refresh metadata."""
+        sent_to = self._accumulator.queue(batch.topic, batch.partition).node_id
+        if self._cluster.leader(batch.topic, batch.partition) not in (-1, sent_to):
+            return True
+        self._cluster.stale()
+        return False
+
     def _find_leaders(self) -> None:
         """Refresh metadata, because a partition has no leader, and run again after that."""
         if self._refreshing:
@@ -363,7 +358,7 @@ class Sender:
 
         self._track(self._cluster.refreshed()).addBoth(refreshed)
 
-    def _request_version(self, node: _Node) -> None:
+    def _request_version(self, node: Node) -> None:
         """Look up the version of Produce; a broker before Kafka 0.11 gets message sets."""
         if node.version_requested:
             return

@@ -19,6 +19,7 @@ from kafkatx.clientcore.consumer.completed_fetch import CompletedFetch, DecodeSe
 from kafkatx.clientcore.consumer.fetch_buffer import FetchBuffer
 from kafkatx.clientcore.consumer.partition_state import NO_NODE, TopicPartitionState
 from kafkatx.clientcore.errors import check
+from kafkatx.clientcore.leader_hints import LeaderHints, of_fetch
 from kafkatx.clientcore.metadata import NO_TOPIC_ID, ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer
@@ -35,6 +36,9 @@ from kafkatx.wire.messages.fetch import (
 
 LAST_VERSION_WITH_NAMES = 12
 """The last version of Fetch with topic names; later ones have topic ids (KIP-516)."""
+
+LAST_VERSION = 16
+"""The last version that is spoken; it names new leaders (KIP-951)."""
 
 READ_COMMITTED = 1
 MAX_FETCH_BYTES = (1 << 31) - 1
@@ -75,6 +79,10 @@ class InFlightFetch:
         name = topic or self._names.get(topic_id, "")
         state, revision = self._states.get((name, partition), (None, 0))
         return state if state is not None and state.revision == revision else None
+
+    def leader_hints(self, response: FetchResponse) -> LeaderHints | None:
+        """Return the new leaders that the response names, if it names any."""
+        return of_fetch(response, self._names)
 
     def states(self) -> list[TopicPartitionState]:
         """Return the requested partitions whose revision has not changed since."""
@@ -178,7 +186,7 @@ class FetchRequests:
         )
         return InFlightFetch(
             message,
-            LAST_VERSION_WITH_NAMES if NO_TOPIC_ID in ids.values() else LAST_VERSION_WITH_NAMES + 1,
+            LAST_VERSION_WITH_NAMES if NO_TOPIC_ID in ids.values() else LAST_VERSION,
             max_bytes,
             min(PARTIAL_RETRY_MS, self._max_wait_ms) if partial else 0,
             {state.topic_partition: (state, state.revision) for state in requested},

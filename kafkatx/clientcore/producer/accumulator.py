@@ -291,13 +291,18 @@ class RecordAccumulator:
         """Remove the batch that :meth:`take` could not encode, and free its memory."""
         return self._released([queue.drop()])[0]
 
-    def complete_batch(self, batch: ProducerBatch, error: Exception | None, now_s: float) -> Outcome:
+    def complete_batch(
+        self, batch: ProducerBatch, error: Exception | None, now_s: float, at_once: bool = False
+    ) -> Outcome:
         """Update a queue with the result of a batch that was taken.
 
         :param error: None: the batch is in the log.
+        :param at_once: a retry needs no pause: the new leader is known.
         """
         queue = self._queues[batch.topic, batch.partition]
-        outcome = Outcome.DELIVERED if error is None else self._handle_error(queue, batch, error, now_s)
+        outcome = Outcome.DELIVERED
+        if error is not None:
+            outcome = self._handle_error(queue, batch, error, now_s, at_once)
         if outcome is Outcome.DELIVERED:
             queue.complete(batch)
         elif outcome is Outcome.FAILED:
@@ -309,7 +314,7 @@ class RecordAccumulator:
         return outcome
 
     def _handle_error(
-        self, queue: PartitionQueue, batch: ProducerBatch, error: Exception, now_s: float
+        self, queue: PartitionQueue, batch: ProducerBatch, error: Exception, now_s: float, at_once: bool
     ) -> Outcome:
         """Decide whether a batch is retried; if so, return it to its queue."""
         batch.error = error
@@ -320,7 +325,8 @@ class RecordAccumulator:
         if not queue.can_retry(batch, code):
             if not retriable(error) or batch.attempts > self.limits.retries:
                 return Outcome.FAILED
-            if now_s >= queue.not_before_s:  # of several batches that fail together the first sets the pause
+            # Of several batches that fail together the first sets the pause.
+            if now_s >= queue.not_before_s and not at_once:
                 queue.not_before_s = now_s + self.backoff.pause_s(queue.failures)
                 queue.failures += 1
         queue.requeue(batch)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -15,12 +16,14 @@ from kafkatx.clientcore.errors import CorruptBatch
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.types import TopicPartition
+from kafkatx.wire.leaders import LeaderIdAndEpoch, NodeEndpoint
 from kafkatx.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
 )
+from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import FakeCluster, Log
 from tests.client.fakes import Network
 from tests.clientcore.consumer.test_completed_fetch import at
@@ -51,6 +54,20 @@ class FetcherTestCase(SynchronousTestCase):
         self.network.run(0.5)
         return consumer
 
+    def with_ids(self) -> None:
+        """Make the consumer anew, with brokers that know the ids of topics: Fetch is of version 16 then."""
+
+        def answer(node: int, request: Any, version: int) -> Any:
+            reply = self.brokers.answer(node, request, version)
+            for topic in reply.topics:
+                topic.topic_id = uuid.UUID(int=7)
+            return reply
+
+        self.network.result(self.consumer.close(), 40)
+        self.fetches.clear()
+        self.network.answers[MetadataRequest] = answer
+        self.consumer = self.make()
+
     def fetch(self, node: int, request: Any, version: int) -> Deferred[Any]:
         """Keep the fetch waiting."""
         waiting: Deferred[Any] = Deferred()
@@ -63,11 +80,18 @@ class FetcherTestCase(SynchronousTestCase):
             return []
         return [(p.partition, p.fetch_offset) for p in self.fetches[node][-1][0].topics[0].partitions]
 
-    def answer(self, node: int, *parts: PartitionData, error: int = 0, throttle_ms: int = 0) -> None:
+    def answer(
+        self,
+        node: int,
+        *parts: PartitionData,
+        error: int = 0,
+        throttle_ms: int = 0,
+        endpoints: Sequence[NodeEndpoint] = (),
+    ) -> None:
         """Answer the last fetch."""
         request, waiting = self.fetches[node][-1]
         topic = FetchableTopicResponse(request.topics[0].topic, request.topics[0].topic_id, list(parts))
-        waiting.callback(FetchResponse(throttle_ms, error, responses=[topic]))
+        waiting.callback(FetchResponse(throttle_ms, error, responses=[topic], node_endpoints=list(endpoints)))
         self.network.pump()
 
     def part(self, partition: int, *values: bytes, offset: int = 0, error: int = 0) -> PartitionData:
@@ -102,6 +126,29 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [])
         self.answer(2)
         self.assertEqual(sorted(self.asked(2)), [(0, 0), (1, 1)])
+
+    def test_named_leader(self) -> None:
+        """A leader that the reply names is asked at once, by another broker's metadata or none (KIP-951)."""
+        self.with_ids()
+        self.answer(2, self.part(1, b"x"))
+        asked_before = len(self.network.sent(MetadataRequest))
+        refused = self.part(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        refused.current_leader = LeaderIdAndEpoch(2, 6)
+        self.answer(1, refused, endpoints=[NodeEndpoint(2, "broker2", 9092)])
+        self.answer(2)
+        self.assertEqual(sorted(self.asked(2)), [(0, 0), (1, 1)])
+        self.assertEqual(len(self.network.sent(MetadataRequest)), asked_before)
+
+    def test_older_leader(self) -> None:
+        """A leader of an epoch that is not later is not asked: metadata is requested."""
+        self.with_ids()
+        asked_before = len(self.network.sent(MetadataRequest))
+        refused = self.part(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        refused.current_leader = LeaderIdAndEpoch(2, -1)
+        self.answer(1, refused, endpoints=[NodeEndpoint(2, "broker2", 9092)])
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [(0, 0)])
+        self.assertGreater(len(self.network.sent(MetadataRequest)), asked_before)
 
     def test_no_leader(self) -> None:
         """A partition without a leader is fetched once it has one; others are fetched meanwhile."""

@@ -8,10 +8,12 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
+from kafkatx.clientcore.leader_hints import LeaderHints
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.clientcore.producer.accumulator import AccumulatorLimits, RecordAccumulator
 from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, ProducerIdAndEpoch
 from kafkatx.records.batch import iter_records
+from kafkatx.wire.leaders import LeaderIdAndEpoch, NodeEndpoint
 from kafkatx.wire.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -51,21 +53,30 @@ class Sent:
                 found += [record.value for record in iter_records(memoryview(records))]
         return found
 
-    def answer(self, code: int = 0, base_offset: int = 10, throttle_time_ms: int = 0) -> None:
-        """Answer all partitions alike."""
+    def answer(
+        self,
+        code: int = 0,
+        base_offset: int = 10,
+        throttle_time_ms: int = 0,
+        leader: LeaderIdAndEpoch | None = None,
+    ) -> None:
+        """Answer all partitions alike; *leader* is named as the new one."""
         topics = [
             TopicProduceResponse(
                 topic.name,
                 [
                     PartitionProduceResponse(
-                        part.index, error_code=code, base_offset=base_offset, log_append_time_ms=-1
+                        part.index, error_code=code, base_offset=base_offset, current_leader=leader
                     )
                     for part in topic.partition_data
                 ],
             )
             for topic in self.request.topic_data
         ]
-        self.reply.callback(ProduceResponse(topics, throttle_time_ms=throttle_time_ms))
+        endpoints = [] if leader is None else [NodeEndpoint(leader.leader_id, "new", 9092)]
+        self.reply.callback(
+            ProduceResponse(topics, throttle_time_ms=throttle_time_ms, node_endpoints=endpoints)
+        )
 
 
 class FakeCluster:
@@ -108,6 +119,10 @@ class FakeCluster:
         if self.known_version is not None:
             waiting.callback(self.known_version)
         return waiting
+
+    def take_leaders(self, hints: LeaderHints) -> None:
+        """Take over the leaders, whatever their epochs."""
+        self.leaders.update({place.partition: leader for place, (leader, _) in hints.leaders.items()})
 
     def stale(self) -> None:
         """Count the calls."""

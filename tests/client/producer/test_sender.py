@@ -18,6 +18,7 @@ from kafkatx.clientcore.producer.batch import ProducerBatch, ProducerIdAndEpoch
 from kafkatx.clientcore.producer.config import SenderConfig
 from kafkatx.clientcore.producer.values import RecordMetadata
 from kafkatx.errors import ErrorCode
+from kafkatx.wire.leaders import LeaderIdAndEpoch
 from tests.client.producer.fake_cluster import LIMITS, FakeCluster, Sent, accumulator
 
 NOW = attrs.evolve(LIMITS, linger_s=0.0)
@@ -191,6 +192,49 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(len(self.cluster.sent), 2)
         self.last().answer()
         self.successResultOf(receipt)
+
+    def test_new_leader(self) -> None:
+        """A batch goes to the leader that the reply names, at once and without new metadata (KIP-951)."""
+        (receipt,) = self.send(0)
+        self.last().answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=LeaderIdAndEpoch(2, 6))
+        self.clock.advance(0)
+        self.clock.advance(0)
+        self.assertEqual([sent.node_id for sent in self.cluster.sent], [1, 2])
+        self.assertEqual(self.cluster.stale_calls, 0)
+        self.last().answer()
+        self.successResultOf(receipt)
+
+    def test_two_refused(self) -> None:
+        """Several batches in flight that the former leader refuses go to the new one, in order."""
+        self.make(NOW)
+        self.send(0)
+        self.last().answer()
+        for value in (b"a", b"b"):
+            self.append(value)
+            self.run_sender()
+        first, second = self.cluster.sent[-2:]
+        first.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=LeaderIdAndEpoch(2, 6))
+        self.clock.advance(0)
+        self.assertEqual(len(self.cluster.sent), 3)
+        second.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.clock.advance(0)
+        self.clock.advance(0)
+        self.last().answer()
+        self.clock.advance(0)
+        self.assertEqual([sent.node_id for sent in self.cluster.sent], [1, 1, 1, 2, 2])
+        again = [sent.values for sent in self.cluster.sent[3:]]
+        self.assertEqual(again, [first.values, second.values])
+        self.assertEqual(self.cluster.stale_calls, 0)
+
+    def test_refused_by_the_leader(self) -> None:
+        """A broker that refuses, and names itself or nobody else, is asked again after a pause."""
+        self.send(0)
+        for attempt in range(2, 5):
+            self.last().answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=LeaderIdAndEpoch(1, 6))
+            self.clock.advance(0.09)
+            self.assertEqual(len(self.cluster.sent), attempt - 1)
+            self.clock.advance(0.02)
+            self.assertEqual(len(self.cluster.sent), attempt)
 
     def test_refused(self) -> None:
         """After a final error the receipt fails, and the memory is free."""

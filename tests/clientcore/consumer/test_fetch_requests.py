@@ -157,7 +157,7 @@ class AskTests(FetchRequestsTestCase):
     def test_names_or_ids(self) -> None:
         """Any version may be sent if all topic ids are known, and otherwise one with names."""
         asked = self.ask()
-        self.assertEqual((asked.max_version, asked.message.topics[0].topic_id), (13, TOPIC_ID))
+        self.assertEqual((asked.max_version, asked.message.topics[0].topic_id), (16, TOPIC_ID))
         self.metadata = metadata(uuid.UUID(int=0), p0=1)
         self.assertEqual(self.ask().max_version, 12)
 

@@ -174,6 +174,8 @@ class Chances:
             for truth in self._world.truth.partitions.values():
                 if machine.broker_id in truth.state.members:
                     truth.damaged.add(machine.broker_id)
+            if self._random.random() < 0.4:
+                machine.start(self._world.now_s)  # before its past session ends
 
     def _stop(self) -> None:
         life = self._victim()

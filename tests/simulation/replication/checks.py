@@ -39,7 +39,7 @@ class Checks:
     def __init__(self, truth: Truth, machines: Mapping[int, Machine]) -> None:
         self._truth = truth
         self._machines = machines
-        self._seen: dict[tuple[Life, PartitionTruth], Seen] = {}
+        self._seen: dict[Partition, Seen] = {}
         self._leaders: dict[tuple[PartitionTruth, int], Life] = {}
 
     def check(self, touched: Iterable[Life]) -> None:
@@ -103,12 +103,11 @@ class Checks:
             return None
         now = (hw, log.log_end_offset, log.log_start_offset, partition.leader_epoch, stored.version, leads,
                truth.losses, truth.end, truth.deleted_to)  # fmt: skip
-        key = (life, truth)
-        seen = self._seen.get(key)
+        seen = self._seen.get(partition)
         if seen is None:
             if stored.topic_id != truth.topic_id:
                 return None
-            seen = self._seen[key] = Seen(hw, truth.losses, truth.losses > 0)
+            seen = self._seen[partition] = Seen(hw, truth.losses, truth.losses > 0)
         elif seen.last == now:
             return None
         seen.last = now

@@ -1,8 +1,8 @@
 """Rules of replication taken out of the code, one by one; the simulation must notice each.
 
-A name begins with the number of the race that the rule prevents (the table is in docs/design.md), or with R
-and the number of a rule that adds to them. Where two rules each prevent the same, a mutant takes out both.
-What a mutant is, :mod:`tests.simulation.mutants` says.
+A name begins with the number of the race that the rule prevents (:data:`ELSEWHERE` has those that are missing
+here), or with R and the number of a rule that adds to them. Where two rules each prevent the same, a mutant
+takes out both. What a mutant is, :mod:`tests.simulation.mutants` says.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.log.append import follower as follower_append
+from kafkatx.log.append.appender import Appender
 from kafkatx.log.batch_log import BatchLog
 from kafkatx.log.batch_store import BatchLogStore
 from kafkatx.metadata.cluster.commands.isr import IsrCommands
@@ -51,12 +52,24 @@ MUTANTS = {
         ),
     ),
     "3-begin-epoch": Mutant(
-        "a leader notes its epoch when it becomes the leader",
-        (Edit(Partition._begin_epoch, "self.log.begin_epoch(leader_epoch)", "pass"),),
+        "a leader notes its epoch when it becomes the leader, or with its first record",
+        (
+            Edit(Partition._begin_epoch, "self.log.begin_epoch(leader_epoch)", "pass"),
+            Edit(
+                Appender._advance_epoch,
+                "self._change().epoch_starts.append((leader_epoch, self.next_offset))",
+                "pass",
+            ),
+        ),
     ),
     "4-nothing-else-of-diverging": Mutant(
-        "of an answer with a diverging epoch nothing else is used",
+        "of an answer with a diverging epoch nothing else is used; a cut lowers the high watermark, too",
         (
+            Edit(
+                Partition.truncated,
+                "min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)",
+                "self.high_watermark",
+            ),
             Edit(
                 Follower._take,
                 "before = (log.log_end_offset, log.latest_epoch)",

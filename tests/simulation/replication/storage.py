@@ -71,7 +71,7 @@ class StoredLog:
         self.batches: dict[int, bytes] = {}
         self.records: dict[int, Stored] = {}
         self.version = 0
-        self.cut_to = 2**63
+        self.cut_to = 0
         self.error: OSError | None = None
         self._changes: list[Change] = []
 

@@ -102,9 +102,6 @@ class FileLog(ReadableLog):
         if self.on_flushed is not None:
             self.on_flushed()
 
-    def _now_ms(self) -> int:
-        return int(self._clock.seconds() * 1000)
-
     def configure(self, config: LogConfig) -> None:
         """See IPartitionLog."""
         self.config = config
@@ -254,14 +251,19 @@ class FileLog(ReadableLog):
     def restart_at(self, offset: int) -> None:
         """See IPartitionLog."""
         self._appender.discard()
-        with self._location.reporting("cutting"):
+        with self._location.reporting("emptying"):
             self._restart_at(offset)
 
     def _restart_at(self, offset: int) -> None:
         self._compaction.cancel()
-        self._epochs.cut_end(0)
         self._syncer.truncate_to(0)
-        self._delete_later(self._local.restart_at(offset, self._now_ms()))
+        entries = list(self._epochs.cache.entries)
+        try:
+            self._epochs.cut_end(0)
+            self._delete_later(self._local.restart_at(offset, self._now_ms()))
+        except OSError:
+            self._epochs.restore(entries)
+            raise
         self.log_start_offset = self.log_end_offset = offset
         self._appender.restart_at(offset, ProducerStateManager())
         self._on_cut(self)

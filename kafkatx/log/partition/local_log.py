@@ -231,16 +231,31 @@ class LocalLog:
     def restart_at(self, offset: int, now_ms: int) -> list[str]:
         """Begin anew at *offset*, without records; return paths of old files, to be unlinked later.
 
-        :raises OSError: a file could not be renamed or made; opening the log again completes it.
+        :raises OSError: nothing has changed; but after EIO the log must be opened again, which completes it.
         """
-        files, directory = self._location.files, self._location.directory
+        files, directory, old = self._location.files, self._location.directory, list(self.segments)
+        in_the_way = [segment for segment in old if segment.base_offset == offset]
         restart.begin(files, directory, offset)
+        try:
+            paths = [path for segment in in_the_way for path in segment.put_aside()]
+            made = LogSegment.create(files, directory, offset, now_ms)
+        except OSError as error:
+            if in_the_way:
+                raise restart.half_done(directory, error) from error
+            with suppress(OSError):
+                restart.end(files, directory, offset)
+            raise
         self.cuts += 1
         self.first_dirty_offset = min(self.first_dirty_offset, offset)
-        paths = self.drop(len(self.segments))
-        restart.remove_snapshots(files, directory)
-        self._add(offset, now_ms)
-        restart.end(files, directory, offset)
+        self.segments[:] = [self._adopt(made)]
+        self.size_bytes = 0
+        self.directory_unsynced = True
+        try:
+            paths += [path for one in old if one not in in_the_way for path in one.put_aside()]
+            restart.remove_snapshots(files, directory)
+            restart.end(files, directory, offset)
+        except OSError as error:
+            raise restart.half_done(directory, error) from error
         return paths
 
     def allow_gaps(self, offset: int) -> bool:

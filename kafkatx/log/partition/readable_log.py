@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.partition.epoch_checkpoint import EpochCheckpoint
@@ -24,11 +25,15 @@ class ReadableLog:
     config: LogConfig
     log_start_offset: int
     log_end_offset: int
+    _clock: IReactorTime
     _epochs: EpochCheckpoint
     _local: LocalLog
     _location: LogLocation
     _reader: LogReader
     _syncer: Syncer
+
+    def _now_ms(self) -> int:
+        return int(self._clock.seconds() * 1000)
 
     @property
     def directory(self) -> str:

@@ -3,8 +3,8 @@
 The steps, and what recovery does after a crash between two of them::
 
     1  a mark is made: the empty file restart.<offset in 20 digits>      the old log
-    2  all files of segments, and snapshots, are renamed or unlinked     completes the restart
-    3  the empty segment that begins at the offset is made               completes the restart
+    2  the empty segment that begins at the offset is made               completes the restart
+    3  all files of old segments, and snapshots, are renamed or unlinked completes the restart
     4  the mark is unlinked                                              the new log
 
 Step 4 reaches the disk with the first flush, which syncs the directory. So no record that was flushed is in a
@@ -13,6 +13,7 @@ log that still has its mark.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Sequence
@@ -53,6 +54,11 @@ def end(files: Files, directory: str, offset: int) -> None:
     :raises OSError: recovery would remove what is appended from now on.
     """
     files.unlink(_path(directory, offset))
+
+
+def half_done(directory: str, error: OSError) -> OSError:
+    """Return the error of a restart that failed between steps 1 and 4: the next start completes it."""
+    return OSError(errno.EIO, f"the removal of all records was not completed: {error.strerror}", directory)
 
 
 def recover(files: Files, directory: str, names: Sequence[str]) -> int | None:

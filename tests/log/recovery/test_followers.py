@@ -305,5 +305,17 @@ class RestartedTests(FollowerCase):
         self.assertEqual((log.log_start_offset, log.log_end_offset, log.size_bytes), (50, 50, 0))
         self.assertEqual([name for name in os.listdir(log.directory) if "restart" in name], [])
 
+    def test_no_room_to_begin_anew(self) -> None:
+        """A log stays as it is if the disk has no room for the file with which it would begin anew."""
+        log = self.copied()
+        files = EndingFiles(10**6)
+        self.patch(files, "create", self._failing)
+        log._location.files = files
+        self.assertRaises(OSError, log.restart_at, 50)
+        self.check(log, *self.batches)
+        log._location.files = self.files
+        self.put(log, batch([b"x"], producer=(1, 0, 12)), leader_epoch=2)
+        self.assertEqual(self.content(self.reopened())[-1], (12, b"x"))
+
     def _failing(self, path: str) -> None:
         raise OSError(errno.EROFS, "read-only", path)

@@ -191,7 +191,15 @@ class CleanerTests(SynchronousTestCase):
         self.assertEqual([offset for offset, _, _ in records_of(log)], [0, 1, 2])
         self.between = lambda: None
         self.assertTrue(self.clean())
-        self.assertEqual([offset for offset, _, _ in records_of(log)], [1, 2])  # 2 is in the active segment
+        self.assertEqual([offset for offset, _, _ in records_of(log)], [2])  # the active segment is empty
+
+    def test_not_committed(self) -> None:
+        """Records from the high watermark on are not compacted: they may be truncated."""
+        log = self.log()
+        log.deletable_end = 3
+        self.assertTrue(self.clean())
+        self.assertEqual([offset for offset, _, _ in records_of(log)], [2, 3, 4, 5])
+        self.assertEqual(log.first_dirty_offset, 3)
 
     def test_retained_meanwhile(self) -> None:
         """The result of a pass is refused if segments that it read are gone; the next one is accepted."""

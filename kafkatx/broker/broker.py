@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from twisted.internet.interfaces import IReactorTime
@@ -26,7 +27,6 @@ from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.throttles import ReplicationThrottles
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.down_conversion import DownConversions
-from kafkatx.broker.requests.fetch_sessions import FetchSessions
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.requests.slices import Slices
 from kafkatx.broker.topic_commands import TopicCommands
@@ -39,6 +39,7 @@ from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterDelta
 
 if TYPE_CHECKING:
+    from kafkatx.broker.requests.fetch_sessions import FetchSessions
     from kafkatx.networkclient.connection import MakeEndpoint
 
 
@@ -57,7 +58,6 @@ class Broker:
     :ivar groups: the groups that this broker coordinates.
     :ivar expiry: deletes old committed offsets.
     :ivar validator: validates produced records in a worker.
-    :ivar fetch_sessions: the partitions that clients have named once.
     :ivar throttles: how much other brokers may copy from here, and this one from them.
     :ivar quotas: how much clients may produce and fetch.
     :ivar transactions: refuses transactions.
@@ -123,7 +123,6 @@ class Broker:
             self.expiry.use,
         ]
         self.producer_ids = ProducerIds(metadata)
-        self.fetch_sessions = FetchSessions(config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
         self.quotas = ClientQuotaManager(config, metadata, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
@@ -153,6 +152,13 @@ class Broker:
         for name in self.topics.partitions:
             for partition in self.topics.of(name):
                 self.flushes.reschedule(partition)
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessions:
+        """The partitions that clients have named once."""
+        from kafkatx.broker.requests.fetch_sessions import FetchSessions  # not needed for a start
+
+        return FetchSessions(self.config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
 
     def write_staged(self) -> dict[object, OSError]:
         """Write all that requests have staged; return the partitions where that failed, and why.

@@ -7,7 +7,7 @@ It touches sockets, through the reactor, and starts worker threads. The parts ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from twisted.application.service import Service
@@ -33,8 +33,10 @@ from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.net.shared_port import listen_shared
 from kafkatx.net.workers import ThreadWorkers
-from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.types import BrokerNode
+
+if TYPE_CHECKING:
+    from kafkatx.networkclient.connection import MakeEndpoint
 
 SETTLE_S = 5.0
 """Seconds that the stop of a cluster's broker waits for changes of topics that clients have asked for."""

@@ -52,7 +52,7 @@ class Chances:
                 (self._overtake, 2),
                 (self._stop_soon, 1),
                 (self._lose_log_dir, 1),
-                (self._depose, 1),
+                (self._depose, 2),
                 (self._mark, 1),
                 (self._old_tool, 1),
             )

@@ -11,7 +11,7 @@ from twisted.internet.defer import DeferredLock
 
 from kafkatx.interfaces import ConfigChange, ITree
 from kafkatx.interfaces.nodes import Check, Create, Operation, SetData, parent_path
-from kafkatx.metadata.cluster.commands.topics import unknown_topic
+from kafkatx.metadata.cluster.commands.topics import deletion_fence, unknown_topic
 from kafkatx.metadata.cluster.commands.transactions import Plan, Transactions
 from kafkatx.metadata.cluster.state.requests import read
 from kafkatx.metadata.layout import configs as config_nodes
@@ -38,9 +38,10 @@ class ConfigCommands:
         """
 
         async def check() -> Sequence[Operation]:
+            fence = await deletion_fence(self._tree)
             if await self._tree.exists(paths.topic(name)) is None:
                 raise unknown_topic(name)
-            return [Check(paths.topic(name))]
+            return [*fence, Check(paths.topic(name))]
 
         await self._alter([(entities.topic(name), change)], check)
 

@@ -12,7 +12,7 @@ import attrs
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ITree
-from kafkatx.interfaces.nodes import Check, Create, SetData
+from kafkatx.interfaces.nodes import Check, Create, Operation, SetData
 from kafkatx.metadata.cluster.commands.transactions import REQUEST_S, Plan, Transactions, timed_out
 from kafkatx.metadata.cluster.state.requests import read
 from kafkatx.metadata.cluster.state.view import View
@@ -83,6 +83,7 @@ class TopicCommands:
 
         async def plan() -> Plan:
             nonlocal topic_id
+            fence = await deletion_fence(self._tree)
             path = paths.topic(name)
             found = await read(self._tree, path)
             if found is None:
@@ -99,7 +100,8 @@ class TopicCommands:
             change = None  # a topic without an id has no record: its nodes are read
             if topic_id is not None:
                 change = TopicChange.of(grown, topic_id, stat.version + 1)
-            return Plan([SetData(path, grown.encode(), stat.version)], ChangeRecord("", {name: change}))
+            operations: list[Operation] = [*fence, SetData(path, grown.encode(), stat.version)]
+            return Plan(operations, ChangeRecord("", {name: change}))
 
         await self._transactions.make(plan)
         return await self._led(name, [topic_id])
@@ -150,6 +152,15 @@ class TopicCommands:
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {name!r} was deleted at the same time."
             )
         return topic
+
+
+async def deletion_fence(tree: ITree) -> list[Check]:
+    """Return the check that no topic is deleted from now on until the transaction is made.
+
+    The versions of nodes alone do not tell a topic from another one of its name that was created since.
+    """
+    found = await tree.exists(paths.DELETIONS)
+    return [] if found is None else [Check(paths.DELETIONS, found.version)]
 
 
 def unknown_topic(name: str) -> RequestError:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.interfaces.nodes import Create, Delete
+from kafkatx.interfaces.nodes import Create, Delete, Operation, Outcome
 from kafkatx.metadata.cluster.commands.topics import LED_S
 from tests.metadata.cluster.cases import RunningCase
 
@@ -37,6 +41,37 @@ class TopicCommandTests(RunningCase):
         topic = self.result(self.store.create_topic("t", [[1]], {"a": "b"}))
         self.assertEqual(topic.configs, {"a": "b"})
         self.assertEqual(self.read("/config/topics/t"), b'{"version":1,"config":{"a":"b"}}')
+
+    def test_created_again_meanwhile(self) -> None:
+        """Partitions and configs of a topic do not get into a later topic of its name."""
+        other = self.started(2)
+        tree = self.tree(other)
+        multi = tree.multi
+        commands: list[Callable[[], Deferred[Any]]] = [
+            lambda: other.add_partitions("t", 1, [[1]]),
+            lambda: other.alter_topic_configs("t", lambda old: {**old, "c": "d"}),
+        ]
+        for command in commands:
+            self.result(self.store.create_topic("t", [[1]], {"a": "old"}))
+            held: list[Callable[[], object]] = []
+
+            def hold(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+                result: Deferred[tuple[Outcome, ...]] = Deferred()
+                held.append(lambda: multi(operations).chainDeferred(result))  # noqa: B023
+                return result
+
+            self.stores.settle()
+            self.patch(tree, "multi", hold)
+            asked = command()
+            self.stores.settle()
+            self.patch(tree, "multi", multi)
+            self.result(self.store.delete_topic("t"))
+            topic = self.result(self.store.create_topic("t", [[1]], {"a": "new"}))
+            held[0]()
+            self.result(asked)
+            self.assertEqual(self.store.state.topics["t"].topic_id, topic.topic_id)
+            self.assertEqual(self.store.state.topics["t"].configs["a"], "new")
+            self.result(self.store.delete_topic("t"))
 
     def test_record_removed(self) -> None:
         """A topic that was created counts as created, also if reply and change record are lost."""

@@ -74,6 +74,9 @@ class ReplicaFetcherManager:
     def start(self) -> None:
         """Begin to copy: this broker is registered."""
         self._running = True
+        if self._metadata.lease_remaining_s is not None:  # now, not after an upgrade of the package
+            import kafkatx.broker.replica.fetcher.replica_fetcher
+            import kafkatx.networkclient.connection  # noqa: F401
         for name in list(self._topics.partitions):
             for partition in self._topics.of(name):
                 self._look_at(partition)

@@ -196,7 +196,8 @@ class FetchSessions:
                 cached = session.partitions.setdefault(
                     session.key(topic, asked.partition), _Cached(_without_partitions(topic), asked)
                 )
-                cached.asked = asked
+                # The answer is told whatever it is: the client may not have used the last one.
+                cached.asked, cached.high_watermark = asked, -1
         for forgotten in request.forgotten_topics_data:
             key = forgotten.topic_id if session.by_ids else forgotten.topic
             for number in forgotten.partitions:

@@ -5,6 +5,7 @@ The requests themselves are made by :mod:`kafkatx.clientcore.consumer.fetch_requ
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -19,6 +20,7 @@ from kafkatx.clientcore.consumer.fetch_requests import (
     InFlightFetch,
     group_by_node,
 )
+from kafkatx.clientcore.consumer.fetch_session import FetchSession
 from kafkatx.clientcore.consumer.partition_state import NO_NODE, TopicPartitionState
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
 from kafkatx.clientcore.errors import ClientClosed, CorruptBatch, describe, retriable
@@ -72,6 +74,7 @@ class Fetcher:
         self._by_node: dict[int, list[TopicPartitionState]] | None = None
         self._awaiting_metadata: set[TopicPartitionState] = set()
         self._in_flight: dict[int, Deferred[FetchResponse]] = {}
+        self._sessions: defaultdict[int, FetchSession] = defaultdict(FetchSession)
         self._backoff_until: dict[int, float] = {}
         self._idle_until: dict[int, float] = {}
         self._failures: dict[int, int] = {}
@@ -183,6 +186,7 @@ class Fetcher:
     # -- requests and responses
 
     def _send(self, node: int, fetch: InFlightFetch) -> None:
+        self._sessions[node].prepare(fetch.message)
         answer = self._cluster.request(
             node, fetch.message, lane=LANE, at_most=fetch.max_version, timeout_s=self._timeout_s
         )
@@ -196,6 +200,9 @@ class Fetcher:
 
     def _answered(self, response: FetchResponse, node: int, fetch: InFlightFetch) -> None:
         self._ended(node, fetch)
+        if not self._sessions[node].answered(response):  # all partitions are named now
+            self._send_fetches()
+            return
         self._failures.pop(node, None)
         now = self._reactor.seconds()
         if response.throttle_time_ms:
@@ -232,6 +239,7 @@ class Fetcher:
 
     def _failed(self, failure: Failure, node: int, fetch: InFlightFetch) -> None:
         self._ended(node, fetch)
+        self._sessions[node].failed()
         if failure.check(CancelledError, ClientClosed):
             return
         if failure.check(KafkaTXError) is None:

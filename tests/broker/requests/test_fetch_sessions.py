@@ -84,13 +84,13 @@ class SessionsTests(SynchronousTestCase):
         return code
 
     def test_incremental(self) -> None:
-        """Partitions that a request does not name are served as before; only news are told."""
+        """Partitions that a request does not name are served as before; of them only news are told."""
         first = self.begin(request(0, 0, {(T, 0): 0, (T, 1): 0, (U, 0): 0}))
         response = answer(first)
         self.assertEqual(told(response), [(T, 0), (T, 1), (U, 0)])
         second = self.begin(request(response.session_id, 1, {(T, 1): 5}))
         self.assertEqual(named(second), {(T, 0): 0, (T, 1): 5, (U, 0): 0})
-        self.assertEqual(told(answer(second)), [])
+        self.assertEqual(told(answer(second)), [(T, 1)])
 
     def test_news(self) -> None:
         """Records, errors, another high watermark or log start, and diverging epochs are told."""

@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.consumer.fetcher import LANE
+from kafkatx.clientcore.consumer.fetch_session import FEWEST
 from kafkatx.clientcore.errors import CorruptBatch
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
 from kafkatx.records.builder import build_values
@@ -87,11 +88,15 @@ class FetcherTestCase(SynchronousTestCase):
         error: int = 0,
         throttle_ms: int = 0,
         endpoints: Sequence[NodeEndpoint] = (),
+        session_id: int = 0,
     ) -> None:
         """Answer the last fetch."""
         request, waiting = self.fetches[node][-1]
-        topic = FetchableTopicResponse(request.topics[0].topic, request.topics[0].topic_id, list(parts))
-        waiting.callback(FetchResponse(throttle_ms, error, responses=[topic], node_endpoints=list(endpoints)))
+        named = request.topics[0] if request.topics else self.fetches[node][0][0].topics[0]
+        topic = FetchableTopicResponse(named.topic, named.topic_id, list(parts))
+        waiting.callback(
+            FetchResponse(throttle_ms, error, session_id, responses=[topic], node_endpoints=list(endpoints))
+        )
         self.network.pump()
 
     def part(self, partition: int, *values: bytes, offset: int = 0, error: int = 0) -> PartitionData:
@@ -223,6 +228,24 @@ class FetcherTests(FetcherTestCase):
         self.assertRaises(RequestError, self.values)
         self.network.run(1)
         self.assertEqual(self.asked(1), [(0, 0)])
+
+    def test_session(self) -> None:
+        """Of many partitions a fetch names only what has changed; all if the broker has lost the session."""
+        self.network.result(self.consumer.close(), 40)
+        self.fetches.clear()
+        self.logs += [Log(leader=1, end=10) for _ in range(FEWEST)]
+        self.consumer = self.make()
+        self.consumer.assign([TopicPartition("t", number) for number in range(len(self.logs))])
+        self.answer(1, self.part(0))
+        self.network.run(1)
+        self.assertEqual(len(self.asked(1)), FEWEST + 1)
+        self.answer(1, self.part(0, b"a"), session_id=7)
+        request = self.fetches[1][-1][0]
+        self.assertEqual((request.session_id, request.session_epoch, self.asked(1)), (7, 1, [(0, 1)]))
+        self.answer(1, self.part(5, b"a"), session_id=7)
+        self.assertEqual(self.asked(1), [(5, 1)])
+        self.answer(1, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        self.assertEqual(len(self.asked(1)), FEWEST + 1)
 
     def test_partition_errors(self) -> None:
         """Errors that are not retriable are raised to the application; a corrupt batch until it seeks."""

@@ -9,6 +9,9 @@ in the last answer, so that none is left out for long by the limit of an answer.
 turns of ``TURN_BYTES``, between which clients are served. Partitions may come, go and change their leader
 epoch meanwhile: a part of an answer counts only if the same :class:`Follower` is still here.
 
+Many partitions are fetched in a session (:mod:`kafkatx.clientcore.consumer.fetch_session`): a fetch names
+only those whose offsets have changed, and an answer has only those with news.
+
 A leader answers one request of a connection after the other, and a fetch may wait there for half a second. A
 partition that becomes ready meanwhile, as after a change of leaders, must not wait for that: a fetch of
 nothing is sent after the other, which a leader of ours answers then at once (``Peer.hurry``).
@@ -27,6 +30,7 @@ from twisted.logger import Logger
 
 from kafkatx.broker.replica.fetcher.follower import Follower
 from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.consumer.fetch_session import FINAL_EPOCH, FetchSession
 from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.networkclient.connection import BrokerConnection
@@ -37,8 +41,6 @@ FETCH_VERSION = 15
 
 TURN_BYTES = 1 << 20
 """Bytes that are appended before the other work of the broker gets its turn."""
-
-NO_SESSION = -1
 
 
 @attrs.frozen
@@ -83,6 +85,7 @@ class ReplicaFetcher:
         self._clock = clock
         self._backoff = backoff
         self._limited_log = limited_log
+        self._session = FetchSession()
         self._failures = 0
         self._stopped = False
         self._idle: Deferred[None] | None = None
@@ -116,7 +119,7 @@ class ReplicaFetcher:
         """Have the fetch under way answered at once; the next one asks for all that is ready."""
         node = self._own_node()
         if self._is_fetching and node is not None:
-            nothing = FetchRequest(replica_state=ReplicaState(node.id, node.epoch), session_epoch=NO_SESSION)
+            nothing = FetchRequest(replica_state=ReplicaState(node.id, node.epoch), session_epoch=FINAL_EPOCH)
             self._send(nothing).addErrback(
                 lambda failure: failure.trap(KafkaTXError, CancelledError) and None
             )
@@ -139,6 +142,7 @@ class ReplicaFetcher:
             except CancelledError:
                 raise
             except Exception:
+                self._session.failed()
                 self._limited_log.failure("a fetch from broker {id} failed", id=self.source.id)
                 await self._pause()
 
@@ -153,11 +157,14 @@ class ReplicaFetcher:
         try:
             response = await self._ask(request)
         except KafkaTXError as error:
+            self._session.failed()
             self._limited_log.warn(
                 "fetching from broker {id} failed: {error}; it is asked again", id=self.source.id, error=error
             )
             await self._pause()
             return
+        if not self._session.answered(response):
+            return  # the next fetch names all partitions again
         if response.error_code:
             # STALE_BROKER_EPOCH: one of the two brokers does not know the other's registration yet
             if response.error_code != ErrorCode.STALE_BROKER_EPOCH or self._failures:
@@ -200,9 +207,9 @@ class ReplicaFetcher:
             max_wait_ms=self._limits.max_wait_ms,
             min_bytes=self._limits.min_bytes,
             max_bytes=self._limits.response_bytes,
-            session_epoch=NO_SESSION,
             topics=list(topics.values()),
         )
+        self._session.prepare(request)
         return request, asked
 
     async def _take(self, response: FetchResponse, asked: Asked) -> None:
@@ -219,7 +226,8 @@ class ReplicaFetcher:
                     await deferLater(self._clock, 0)
 
     def _take_one(self, follower: Follower, asked_offset: int, answer: PartitionData) -> int:
-        if follower not in self.followers:
+        if follower not in self.followers:  # another one may ask for the same
+            self._session.renew("", follower.topic_id, answer.partition_index)
             return 0
         size = follower.take(asked_offset, answer)
         if size and follower in self.followers:

@@ -15,6 +15,7 @@ from kafkatx.broker.replica.fetcher.follower import Follower
 from kafkatx.broker.replica.fetcher.replica_fetcher import FetchLimits, ReplicaFetcher
 from kafkatx.broker.replica.roles import Following
 from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.consumer.fetch_session import FEWEST
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.net.limited_log import LimitedLog
@@ -46,7 +47,7 @@ class FakeConnection:
     def request(self, message: FetchRequest, **options: Any) -> Deferred[FetchResponse]:
         """Send a request."""
         self.options = options
-        if not message.topics:
+        if not message.topics and message.session_epoch < 0:
             self.hurries += 1
             return Deferred()
         self.requests.append((message, Deferred()))
@@ -176,6 +177,75 @@ class RoundTests(FetcherCase):
         other = FetchableTopicResponse("", uuid.UUID(int=99), [found(batch(0, 5))])
         self.connection.requests[-1][1].callback(FetchResponse(responses=[other, topic]))
         self.assertEqual(follower.partition.log.log_end_offset, 1)
+
+
+class SessionTests(FetcherCase):
+    """Many partitions are named once."""
+
+    def setUp(self) -> None:
+        """Copy as many partitions as begin a session, and let it begin."""
+        super().setUp()
+        for number in range(FEWEST):
+            self.add(number)
+        self.connection.requests[-1][1].callback(FetchResponse())
+        self.assertEqual(len(self.asked()), FEWEST)
+        self.answer()
+
+    def answer(self, code: int = 0, **parts: PartitionData) -> None:
+        """Answer the last request with the news of partitions ``p0``, ``p1``..."""
+        topics = [
+            FetchableTopicResponse("", uuid.UUID(int=TOPIC_ID.int + int(name[1:])), [part])
+            for name, part in parts.items()
+        ]
+        _, waiting = self.connection.requests[-1]
+        waiting.callback(FetchResponse(error_code=code, session_id=0 if code else 7, responses=topics))
+
+    def session_epoch(self) -> int:
+        """The session's epoch in the last request."""
+        return self.connection.requests[-1][0].session_epoch
+
+    def test_only_changes(self) -> None:
+        """A fetch names what has got records; without records nothing."""
+        self.assertEqual((self.session_epoch(), self.asked()), (1, []))
+        self.answer(p3=found(batch(0, 5)))
+        self.assertEqual((self.session_epoch(), self.asked()), (2, [3]))
+        self.answer()
+        self.assertEqual((self.session_epoch(), self.asked()), (3, []))
+
+    def test_paused(self) -> None:
+        """A partition that pauses is taken out of the session, and comes back after that."""
+        self.answer(p3=found(code=6))
+        forgotten = self.connection.requests[-1][0].forgotten_topics_data
+        self.assertEqual([topic.topic_id.int - TOPIC_ID.int for topic in forgotten], [3])
+        self.clock.advance(0.05)
+        self.answer()
+        self.assertEqual(self.asked(), [3])
+
+    def test_lost(self) -> None:
+        """A leader that has lost the session is asked for all, at once; and so after a lost answer."""
+        self.answer(code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        self.assertEqual((self.session_epoch(), len(self.asked())), (0, FEWEST))
+        self.answer()
+        self.assertEqual((self.session_epoch(), self.asked()), (1, []))
+        self.connection.requests[-1][1].errback(ConnectionFailed("gone"))
+        self.clock.advance(0.05)
+        self.assertEqual((self.session_epoch(), len(self.asked())), (0, FEWEST))
+        self.assertEqual(self.connection.requests[-1][0].session_id, 7)
+
+    def test_copied_anew(self) -> None:
+        """A partition whose answer was not used, as it is copied anew meanwhile, is named again."""
+        follower = next(iter(self.fetcher.followers))
+        self.fetcher.remove(follower)
+        self.fetcher.followers[self.copied_again(follower)] = None
+        self.answer(p0=found())
+        self.assertEqual(self.asked(), [0])
+
+    def copied_again(self, follower: Follower) -> Follower:
+        """Another follower of the same partition."""
+        self.partition = follower.partition
+        other = self.make_follower()
+        other.topic_id = follower.topic_id
+        return other
 
 
 class HurryTests(FetcherCase):

@@ -92,12 +92,13 @@ class Chances:
             for target in names:
                 world.network.way(source, target).delay_s = LATENCY_S
                 world.network.release(source, target)
+        failed = [life for life in world.lives() if life.alive and life.has_failed()]
         for machine in world.machines.values():
             life = machine.life
             life.slow_disk_s = 0.0
             if life.alive and life.frozen:
                 life.thaw(False)
-            if life.alive and not (life.stopping or life.refused or life.has_failed()):
+            if life.alive and not (life.stopping or life.refused):
                 link = life.tree.link
                 link.requests.delay_s = link.replies.delay_s = 0.0
                 link.release()
@@ -106,6 +107,24 @@ class Chances:
                 if life.alive:
                     life.kill(False)
                 machine.start(world.now_s)
+        failed = [life for life in failed if life.alive]
+        if failed:
+            world.advance(SESSION_S * 2)
+            for life in failed:
+                self._check_moved(life)
+                life.kill(False)
+                life.home.start(world.now_s)
+
+    def _check_moved(self, life: Life) -> None:
+        """Check that a broker leads nothing on its failed log dir that another member can lead.
+
+        :raises Violation: it does.
+        """
+        for name, truth in self._world.truth.partitions.items():
+            log = life.home.disk.logs.get(name)
+            leads = truth.state.leader == life.broker_id and len(truth.state.isr) > 1
+            if leads and log is not None and log.topic_id == truth.topic_id and log.error is not None:
+                raise Violation(f"{life.name} still leads {name}, whose log dir has failed: {truth.state}")
 
     def restart_one(self) -> None:
         """Kill one broker and start it at once: it does not wait for the end of its past session.
@@ -171,9 +190,7 @@ class Chances:
             self._world.tell(
                 f"the machine of {life.name} loses its power, and records of {[*map(str, lost)]}"
             )
-            for truth in self._world.truth.partitions.values():
-                if machine.broker_id in truth.state.members:
-                    truth.damaged.add(machine.broker_id)
+            self._world.truth.lose(machine.broker_id)
             if self._random.random() < 0.4:
                 machine.start(self._world.now_s)  # before its past session ends
 
@@ -357,6 +374,12 @@ class Chances:
             self._world.clients.run(
                 f"deletion {self._deletions}", delete_records(self._world.clients, truth, offset)
             )
+            if self._random.random() < 0.2:
+                self._world.advance(0.004)
+                leader = self._world.machines.get(truth.state.leader)
+                if leader is not None and leader.life.alive:
+                    self._world.tell(f"{leader.life.name} is killed")
+                    leader.life.kill(True)
 
     def _retain(self) -> None:
         """Let a broker delete old segments."""

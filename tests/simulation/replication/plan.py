@@ -47,8 +47,8 @@ class Plan:
             replicas = random.choice((3, 3, 3, 2)) if REPLICATED else 1
             configs = {
                 "min.insync.replicas": str(random.choice((1, 2, 2)) if replicas > 1 else 1),
-                "segment.bytes": "500",
-                "retention.bytes": "1500",
+                "segment.bytes": random.choice(("200", "500")),
+                "retention.bytes": random.choice(("300", "1500")),
             }
             if random.random() < 0.15:
                 configs["unclean.leader.election.enable"] = "true"

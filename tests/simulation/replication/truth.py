@@ -158,6 +158,8 @@ class Truth:
     :param disks: the disks by broker id.
     :param unclean: whether a topic allows unclean elections.
     :ivar partitions: the partitions that exist.
+    :ivar down: brokers whose machines went down, and which have not registered since: they may still join the
+        members by what they had fetched before.
     :ivar dirty: the partitions that were changed since the last check.
     """
 
@@ -168,7 +170,21 @@ class Truth:
         self._tell = tell
         self.partitions: dict[TopicPartition, PartitionTruth] = {}
         self.dirty: dict[PartitionTruth, None] = {}
+        self.down: set[int] = set()
         self._names: set[TopicPartition] = set()
+
+    def lose(self, broker_id: int) -> None:
+        """Take it that a broker may have lost records."""
+        self.down.add(broker_id)
+        for truth in self.partitions.values():
+            if broker_id in truth.replicas:
+                truth.damaged.add(broker_id)
+
+    def _registered(self, broker_id: int) -> None:
+        self.down.discard(broker_id)
+        for truth in self.partitions.values():
+            if broker_id not in truth.state.members:
+                truth.damaged.discard(broker_id)
 
     def follow(self, transaction: Transaction) -> None:
         """Take a transaction over.
@@ -177,6 +193,8 @@ class Truth:
         """
         by = self._server.owners[transaction.session_id]
         for each in transaction.operations:
+            if each.path.startswith(f"{paths.BROKER_IDS}/") and isinstance(each, Create):
+                self._registered(int(each.path.rsplit("/", 1)[1]))
             if not each.path.startswith(f"{paths.TOPICS}/"):
                 continue
             partition = paths.parse_state(each.path)
@@ -238,7 +256,7 @@ class Truth:
                 raise Violation(f"{what()}: {first} has led in that epoch")
             if state.leader_epoch != before.leader_epoch and before.leader_epoch >= 0:
                 self._check_election(truth, before, what)
-        truth.damaged &= set(state.members)
+        truth.damaged &= {*state.members, *self.down}
 
     def _check_election(self, truth: PartitionTruth, before: State, what: Callable[[], str]) -> None:
         leader = truth.state.leader

@@ -94,7 +94,7 @@ class CopyTests(CopiesCase):
         self.assertEqual(self.partition(first).log.log_end_offset, 4)
 
     def test_old_leader_has_more(self) -> None:
-        """What only a killed leader had is cut when it is back, and is not among the records."""
+        """Records that only a killed leader had are cut when it is back."""
         self.add(b"a", acks=-1)
         first = self.leader
         for other in self.brokers.keys() - {first}:

@@ -54,7 +54,7 @@ class Topics:
         another leader epoch: its log is open, or offline. With False when this broker leads it no more, or
         its topic is deleted.
     :ivar replica_listeners: called with a partition after every change of its role, leader or leader epoch,
-        and when it is opened or removed, or its log dir fails: then its role is ``Nobody``.
+        and when it is opened or removed, or its log dir fails: then it has no role.
     :ivar isr: asks for changes of the in-sync replicas.
     :ivar opened: waits for the logs of a new topic (:meth:`LogOpener.opened`).
     """

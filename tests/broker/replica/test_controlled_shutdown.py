@@ -59,7 +59,7 @@ class ControlledShutdownTests(SynchronousTestCase):
         self.assertEqual(self.flushLoggedErrors(), [])
 
     def test_not_told(self) -> None:
-        """If the cluster cannot be told, the broker does not wait for it."""
+        """A broker whose cluster cannot be told does not wait for it."""
         self.metadata.holding = True
         running = self.run_shutdown()
         self.metadata.commands[-1].done.errback(RequestError(ErrorCode.REQUEST_TIMED_OUT, "away"))
@@ -73,7 +73,7 @@ class ControlledShutdownTests(SynchronousTestCase):
         self.successResultOf(running)
 
     def test_nothing_to_do(self) -> None:
-        """Without a partition that others could lead, or when it is switched off, nobody is told."""
+        """Without a partition that others could lead, or when it is switched off, the cluster is not told."""
         self.successResultOf(self.run_shutdown(**{"controlled.shutdown.enable": "false"}))
         self.metadata.lead("t", 0, 2)
         self.successResultOf(self.run_shutdown())

@@ -47,7 +47,7 @@ class IsrTestCase(ReplicatedTestCase):
         return [command for command in self.metadata.commands if command.name == "alter_isr"]
 
     def pass_time(self, *keep_up: int, seconds: float = LAG_S + LAG_S / 2 + 1) -> None:
-        """Let time pass, while only these followers fetch."""
+        """Advance the time, while only these followers fetch."""
         for _ in range(int(seconds)):
             self.clock.advance(1)
             if keep_up:

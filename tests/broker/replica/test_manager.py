@@ -195,7 +195,7 @@ class OfflineTests(ReplicatedTestCase):
         self.broker.topics.replica_listeners.append(lambda one: self.told.append(one.topic_partition))
 
     def fail_dir(self) -> None:
-        """Let the dir of the first two fail."""
+        """Fail the dir of the first two."""
         failed = FakeDir(*[partition.log for partition in self.partitions[:2]])
         self.patch(self.broker.store, "dirs", [failed, WorkingDir()])
         assert self.broker.store.on_offline is not None
@@ -206,7 +206,7 @@ class OfflineTests(ReplicatedTestCase):
         return [set(one.args[0]) for one in self.metadata.commands if one.name == "report_offline"]
 
     def test_reported(self) -> None:
-        """The cluster is told of all its replicas in one call; listeners are, so that nobody follows on."""
+        """The cluster is told of all its replicas in one call; listeners are, so that following ends."""
         self.fail_dir()
         self.assertEqual((self.told, self.reports()), ([], []))  # it may be in the middle of a round
         self.clock.advance(0)
@@ -258,7 +258,7 @@ class OfflineTests(ReplicatedTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
 
     def test_one_broker(self) -> None:
-        """A cluster of one broker has nobody to tell."""
+        """A cluster of one broker has no others to tell."""
         self.metadata.lease_remaining_s = None
         self.fail_dir()
         self.clock.advance(0)

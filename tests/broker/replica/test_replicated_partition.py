@@ -183,7 +183,7 @@ class LeaderTests(ReplicatedTestCase):
 
 class WakeTests(ReplicatedTestCase):
     def setUp(self) -> None:
-        """Let a consumer and a follower wait."""
+        """Begin the waiting of a consumer and of a follower."""
         super().setUp()
         self.partition = self.make(self.state())
         self.woken = {"consumer": 0, "follower": 0}

@@ -176,7 +176,7 @@ class SessionsTests(SynchronousTestCase):
         self.assertEqual(told(answer(grown)), [(U, 0), (U, 1), (U, 2)])
 
     def test_random(self) -> None:
-        """Whatever a client adds, changes and forgets, it is told of every change of what it asks for."""
+        """A client that adds, changes and forgets partitions is told of every change of those it asks for."""
         random = Random(227)
         wanted: Offsets = {(T, 0): 0}
         session_id = self.open(wanted)

@@ -227,7 +227,7 @@ class SenderTests(SynchronousTestCase):
         self.assertEqual(self.cluster.stale_calls, 0)
 
     def test_refused_by_the_leader(self) -> None:
-        """A broker that refuses, and names itself or nobody else, is asked again after a pause."""
+        """A broker that refuses, and names itself or no other, is asked again after a pause."""
         self.send(0)
         for attempt in range(2, 5):
             self.last().answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=LeaderIdAndEpoch(1, 6))

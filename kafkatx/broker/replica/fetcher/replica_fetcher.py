@@ -116,7 +116,7 @@ class ReplicaFetcher:
             self._clock.callLater(0, self._hurry)  # more partitions may come in this turn
 
     def _hurry(self) -> None:
-        """Have the fetch under way answered at once; the next one asks for all that is ready."""
+        """End the fetch under way early; the next one asks for all that is ready."""
         node = self._own_node()
         if self._is_fetching and node is not None:
             nothing = FetchRequest(replica_state=ReplicaState(node.id, node.epoch), session_epoch=FINAL_EPOCH)

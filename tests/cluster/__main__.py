@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="use network namespaces and blackhole routes rather than proxies (root)",
     )
+    parser.add_argument("--alone", action="store_true", help="do one fault at a time")
     options = parser.parse_args(arguments)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     wanted = [(known[name], 1) for name in options.faults.split(",") if name] or None
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         zookeepers=options.zookeepers,
         copies=options.copies,
         faults=wanted,
+        alone=options.alone,
     )
     outcome = run.run()
     for line in report(outcome, clients_errors(run)):

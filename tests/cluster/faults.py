@@ -374,10 +374,16 @@ DISKS: Sequence[tuple[Fault, int]] = ((fill_disk, 2), (protect_disk, 1))
 """Those for disks of their own."""
 
 
-def choose(chance: random.Random, faults: Sequence[tuple[Fault, int]]) -> tuple[Fault, str]:
-    """Return a fault by chance, or two of them in one of four cases; and its name."""
+def choose(
+    chance: random.Random, faults: Sequence[tuple[Fault, int]], *, alone: bool = False
+) -> tuple[Fault, str]:
+    """Return a fault by chance, or two of them in one of four cases; and its name.
+
+    :param alone: never two.
+    """
     chosen = chance.choices([fault for fault, _ in faults], [weight for _, weight in faults], k=2)
-    if chance.random() < 0.25 and all(fault not in (kill_all, restart_each) for fault in chosen):
+    together = chance.random() < 0.25 and not alone
+    if together and all(fault not in (kill_all, restart_each) for fault in chosen):
         return two_at_once(*chosen), " and ".join(sorted(fault.__name__ for fault in chosen))
     return chosen[0], chosen[0].__name__
 

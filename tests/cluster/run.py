@@ -57,6 +57,7 @@ class Run:
 
     :param say: takes lines for people.
     :param faults: kinds of faults with weights; None: all that can be done here.
+    :param alone: True for one fault at a time.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class Run:
         zookeepers: int = 3,
         copies: int = 3,
         faults: Sequence[tuple[Fault, int]] | None = None,
+        alone: bool = False,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kafkatx-faults-"))
         self._seconds, self._say, self._seed = seconds, say, seed
-        self._chance = random.Random(seed)
+        self._chance, self._alone = random.Random(seed), alone
         self._system = System(self.folder, network, zookeepers=zookeepers, copies=copies)
         self._counted: Counter[str] = Counter()
         self._doing = "starting"
@@ -140,7 +142,7 @@ class Run:
         end_s = time.monotonic() + self._seconds
         self._pause(min(5.0, self._seconds / 10))
         while time.monotonic() < end_s:
-            fault, name = choose(self._chance, self._faults)
+            fault, name = choose(self._chance, self._faults, alone=self._alone)
             self._doing = f"begins {name}"
             with fault(victims) as begun:
                 self._counted[name] += 1

@@ -13,6 +13,7 @@ from kafkatx.blocking.stalls import StallReporter
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
 from kafkatx.clientcore.errors import ConnectionFailed, UnknownTopic, describe, retriable
+from kafkatx.clientcore.leader_hints import LeaderHints, follow
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata, from_response
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.types import BrokerNode, TopicPartition
@@ -132,6 +133,18 @@ class Cluster:
         if node is None:
             raise RequestError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic} [{partition}] has no leader now")
         return node
+
+    def take_leaders(self, hints: LeaderHints | None) -> None:
+        """Take over the new leaders that a reply of Produce or Fetch names, if it does (KIP-951)."""
+        if hints is not None:
+            self._metadata = follow(self._metadata, hints)
+
+    def has_moved(self, topic: str, partition: int, channel: Channel) -> bool:
+        """Return True if a partition is known to have another leader than the broker of a connection."""
+        known = self._metadata.topics.get(topic)
+        state = known.partitions.get(partition) if known is not None else None
+        node = self._metadata.brokers.get(state.leader) if state is not None else None
+        return node is not None and (node.host, node.port) != (channel.host, channel.port)
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """Return the epoch of the leader of :meth:`leader_node`; -1 if unknown."""

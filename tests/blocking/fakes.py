@@ -14,6 +14,7 @@ from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.records.batch import parse_header
 from kafkatx.wire.api import api_for
+from kafkatx.wire.leaders import LeaderIdAndEpoch, NodeEndpoint
 from kafkatx.wire.messages import (
     alter_partition_reassignments,
     create_topics,
@@ -49,6 +50,8 @@ class Log:
     end: int = 0
     max_bytes: int = 1 << 30
     sequences: dict[int, list[int]] = attrs.Factory(dict)
+    epoch: int = -1
+    """The leader epoch; from 0 on, refusals name the leader."""
 
     def append(self, data: bytes) -> tuple[int, int]:
         """Append as a broker does, idempotence included; return (error code, base offset)."""
@@ -156,6 +159,7 @@ class FakeCluster:
             metadata.MetadataResponsePartition(
                 partition_index=index,
                 leader_id=log.leader,
+                leader_epoch=log.epoch,
                 replica_nodes=list(log.replicas) or [log.leader],
                 isr_nodes=list(log.replicas) or [log.leader],
             )
@@ -187,7 +191,18 @@ class FakeCluster:
         if not error:
             error, base = log.append(bytes(partition.records))
         answer = produce.PartitionProduceResponse(partition.index, error, base)
-        return produce.ProduceResponse([produce.TopicProduceResponse(data.name, [answer])])
+        answer.current_leader = self._hint(log, error)
+        told = [produce.TopicProduceResponse(data.name, [answer])]
+        return produce.ProduceResponse(told, node_endpoints=self._endpoints(answer))
+
+    def _hint(self, log: Log, error: int) -> LeaderIdAndEpoch | None:
+        if error != ErrorCode.NOT_LEADER_OR_FOLLOWER or log.epoch < 0:
+            return None
+        return LeaderIdAndEpoch(log.leader, log.epoch)
+
+    def _endpoints(self, *answers: Any) -> list[NodeEndpoint]:
+        leaders = {one.current_leader.leader_id for one in answers if one.current_leader is not None}
+        return [NodeEndpoint(leader, f"broker{leader}", 9092) for leader in leaders]
 
     def answer_list_offsets(self, node: int, request: Any, version: int, error: int) -> Any:
         """-1, -2, and any other time stands for offset 1 with timestamp 11."""
@@ -210,15 +225,15 @@ class FakeCluster:
 
     def answer_fetch(self, node: int, request: Any, version: int, error: int) -> Any:
         """The batches from the asked offsets on, cut at ``fetch_bytes``; never waits."""
-        return fetch.FetchResponse(
-            responses=[
-                fetch.FetchableTopicResponse(
-                    topic.topic,
-                    partitions=[self._fetched(node, topic.topic, asked, error) for asked in topic.partitions],
-                )
-                for topic in request.topics
-            ]
-        )
+        told = [
+            fetch.FetchableTopicResponse(
+                topic.topic,
+                partitions=[self._fetched(node, topic.topic, asked, error) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+        endpoints = self._endpoints(*(part for topic in told for part in topic.partitions))
+        return fetch.FetchResponse(responses=told, node_endpoints=endpoints)
 
     def _fetched(self, node: int, topic: str, asked: Any, error: int) -> Any:
         log = self.topics[topic][asked.partition]
@@ -230,6 +245,7 @@ class FakeCluster:
         return fetch.PartitionData(
             partition_index=asked.partition,
             error_code=code,
+            current_leader=self._hint(log, code),
             high_watermark=log.end,
             last_stable_offset=log.end,
             log_start_offset=log.start,

@@ -6,6 +6,7 @@ It yields the log's own bytes; :mod:`kafkatx.blocking.consumer.reader` decodes t
 from __future__ import annotations
 
 import selectors
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,9 @@ from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
 from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.clientcore.errors import OffsetOutOfRange, check, retriable
+from kafkatx.clientcore.leader_hints import of_fetch
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
+from kafkatx.clientcore.metadata import NO_TOPIC_ID
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.conversion import batches
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -27,6 +30,9 @@ READ_COMMITTED = 1
 
 LAST_VERSION_WITH_NAMES = 12
 """The last version of Fetch with topic names; later ones have topic ids."""
+
+LAST_VERSION = 16
+"""The last version that is spoken; it names new leaders (KIP-951)."""
 
 
 class Chunk(NamedTuple):
@@ -181,15 +187,17 @@ class Fetcher:
                 leader = self._leaders[address] = _LeaderConnection(self._cluster.new_connection(node))
             if leader.ticket is None:
                 by_leader.setdefault(address, []).append(cursor)
+        topic_id = self._cluster.topic(self.topic).topic_id
+        at_most = LAST_VERSION_WITH_NAMES if topic_id == NO_TOPIC_ID else LAST_VERSION
         for address, cursors in by_leader.items():
             leader = self._leaders[address]
             leader.requested = cursors
-            version = leader.channel.version_for(FetchRequest, LAST_VERSION_WITH_NAMES)
-            leader.ticket = leader.channel.send(self._request(cursors), version)
+            version = leader.channel.version_for(FetchRequest, at_most)
+            leader.ticket = leader.channel.send(self._request(cursors, topic_id), version)
         # The broker fills a response in the request's order: start with another partition next time.
         self._cursors = self._cursors[1:] + self._cursors[:1]
 
-    def _request(self, cursors: list[_Cursor]) -> FetchRequest:
+    def _request(self, cursors: list[_Cursor], topic_id: uuid.UUID) -> FetchRequest:
         partitions = [
             FetchPartition(partition=c.partition, fetch_offset=c.offset, partition_max_bytes=c.max_bytes)
             for c in cursors
@@ -199,7 +207,7 @@ class Fetcher:
             min_bytes=self._min_bytes,
             max_bytes=max(self._max_bytes, cursors[0].max_bytes),
             isolation_level=self._isolation_level,
-            topics=[FetchTopic(topic=self.topic, partitions=partitions)],
+            topics=[FetchTopic(self.topic, topic_id, partitions)],
         )
 
     def _ready(self) -> _LeaderConnection:
@@ -211,13 +219,16 @@ class Fetcher:
     # -- responses
 
     def _take_reply(self, leader: _LeaderConnection, got: list[Chunk]) -> KafkaTXError | None:
-        """Append a response's chunks to *got* and advance the cursors; return a partition's error."""
+        """Append a response's chunks to *got* and advance the cursors; return a partition's error.
+
+        A partition whose new leader is known by the response has no error: it is fetched there next.
+        """
         assert leader.ticket is not None
         ticket, leader.ticket = leader.ticket, None
         response: FetchResponse = leader.channel.receive(ticket)
         check(response.error_code, f"fetch from {self.topic}")
         requested = {cursor.partition: cursor for cursor in leader.requested}
-        error: KafkaTXError | None = None
+        failed: list[tuple[_Cursor, KafkaTXError]] = []
         for topic in response.responses:
             for answer in topic.partitions:
                 cursor = requested.pop(answer.partition_index, None)
@@ -225,9 +236,16 @@ class Fetcher:
                     continue
                 try:
                     self._take_partition(cursor, answer, cursor is leader.requested[0], got)
-                except KafkaTXError as failure:
-                    error = failure
-        return error
+                except KafkaTXError as error:
+                    failed.append((cursor, error))
+        if failed:
+            names = {topic.topic_id: self.topic for topic in response.responses}
+            self._cluster.take_leaders(of_fetch(response, names))
+        left = [error for cursor, error in failed if not self._has_moved(cursor, error, leader.channel)]
+        return left[-1] if left else None
+
+    def _has_moved(self, cursor: _Cursor, error: KafkaTXError, channel: Channel) -> bool:
+        return retriable(error) and self._cluster.has_moved(self.topic, cursor.partition, channel)
 
     def _take_partition(
         self, cursor: _Cursor, answer: PartitionData, was_first: bool, got: list[Chunk]

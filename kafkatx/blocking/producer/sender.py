@@ -11,6 +11,7 @@ from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
 from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.blocking.stalls import StallReporter
+from kafkatx.clientcore.leader_hints import of_produce
 from kafkatx.clientcore.producer.accumulator import Outcome, RecordAccumulator
 from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.clientcore.producer.partition_queue import PartitionQueue
@@ -18,6 +19,7 @@ from kafkatx.clientcore.producer.requests import (
     can_be_split,
     code_of,
     error_of,
+    is_metadata_stale,
     partition_responses,
     produce_failure,
     produce_request,
@@ -128,7 +130,7 @@ class Sender:
         try:
             self._send(batch)
         except KafkaTXError as error:
-            self._failed(batch, error)
+            self._failed(batch, error, None)
 
     def _send(self, batch: ProducerBatch) -> None:
         channel = self._leader(batch)
@@ -154,7 +156,7 @@ class Sender:
         if error is None:
             self._complete(request.batch, None, request.append_time_ms)
         else:
-            self._failed(request.batch, error)
+            self._failed(request.batch, error, request)
 
     def _error_of(self, request: _InFlightRequest) -> KafkaTXError | None:
         """Wait for a request's response; return its error, None if the batch is in the log."""
@@ -163,6 +165,7 @@ class Sender:
             answer = partition_responses([request.batch], response)[0]
         except KafkaTXError as error:
             return error
+        self._cluster.take_leaders(of_produce(response))
         if not isinstance(answer, KafkaTXError):
             request.append_time_ms = answer.log_append_time_ms
         return error_of(answer)
@@ -180,23 +183,28 @@ class Sender:
                 self._auditor.count(batch, append_time_ms)
         return outcome
 
-    def _failed(self, batch: ProducerBatch, error: KafkaTXError) -> None:
+    def _failed(self, batch: ProducerBatch, error: KafkaTXError, refused: _InFlightRequest | None) -> None:
         """Await all pending responses, so that the queues can decide what to send again, and pause.
 
+        Where the responses have named new leaders there is no pause.
+
+        :param refused: None: it could not be sent.
         :raises ProduceFailed: *error* is not retriable, or the time limit is over.
         """
         cut = can_be_split(batch, code_of(error))
         if self._complete(batch, error) is Outcome.FAILED:
             self._raise_failure(batch, error)
+        moved = refused is not None and self._has_moved(refused, error)
         requests, self._in_flight = self._in_flight, deque()
         for request in requests:
             later = self._error_of(request)
+            moved = moved and (later is None or self._has_moved(request, later))
             if (
                 self._complete(request.batch, later, request.append_time_ms) is Outcome.FAILED
                 and later is not None
             ):
                 self._raise_failure(request.batch, later)
-        if cut:
+        if cut or moved:
             return
         for channel in self._leaders.values():
             channel.close()
@@ -208,6 +216,13 @@ class Sender:
             self._retry_deadline.wait_or_raise(error)
         except KafkaTXError:
             self._raise_failure(batch, error)
+
+    def _has_moved(self, request: _InFlightRequest, error: KafkaTXError) -> bool:
+        """Return True if a batch can be sent to another broker at once."""
+        batch = request.batch
+        return is_metadata_stale(error) and self._cluster.has_moved(
+            batch.topic, batch.partition, request.channel
+        )
 
     def _raise_failure(self, batch: ProducerBatch, error: KafkaTXError) -> NoReturn:
         raise produce_failure(batch, error) from error

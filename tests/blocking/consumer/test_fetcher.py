@@ -11,6 +11,7 @@ from kafkatx.clientcore.errors import ConnectionFailed, OffsetOutOfRange
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.wire.messages.fetch import FetchRequest
+from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST, FakeCluster, Log
 
 
@@ -106,6 +107,29 @@ class FetcherTests(SynchronousTestCase):
         self.fake.on_sleep = lambda: setattr(self.fake.topics["t"][0], "leader", 2)
         self.assertEqual([chunk.next_offset for chunk in fetcher.chunks()], [9])
         self.assertEqual(self.fake.requests[-1][0], 2)
+
+    def test_named_leader(self) -> None:
+        """A leader that the refusal names is asked at once, without new metadata (KIP-951)."""
+        self.fake.brokers = 2
+        partition = self.fake.topics["t"][0]
+        partition.epoch = 4
+        fetcher = self.fetcher({0: (0, 9)}, max_bytes=1)
+        chunks = fetcher.chunks()
+        self.fake.fetch_bytes = len(partition.batches[0])
+        self.assertEqual(next(chunks).next_offset, 3)
+        partition.leader, partition.epoch = 2, 5
+        asked = len(self.fake.sent(MetadataRequest))
+        self.assertEqual([chunk.next_offset for chunk in chunks][-1], 9)
+        self.assertEqual(self.fake.requests[-1][0], 2)
+        self.assertEqual((self.fake.slept, len(self.fake.sent(MetadataRequest))), ([], asked))
+
+    def test_wrongly_named_leader(self) -> None:
+        """A refusal that names no later leader is followed by a pause and a request for metadata."""
+        self.fake.topics["t"][0].epoch = 4
+        self.fake.faults[FetchRequest].append(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        chunks = self.fetcher({0: (0, 9)}).chunks()
+        self.assertEqual([chunk.next_offset for chunk in chunks], [9])
+        self.assertEqual(len(self.fake.slept), 1)
 
     def test_out_of_range(self) -> None:
         """An offset that is not there is an error that tells what is there."""

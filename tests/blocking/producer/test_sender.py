@@ -11,6 +11,7 @@ from kafkatx.blocking.producer.writer import Writer
 from kafkatx.clientcore.errors import ProduceFailed
 from kafkatx.errors import ErrorCode
 from kafkatx.records.conversion import iter_any
+from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.messages.produce import ProduceRequest
 from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST, FakeCluster, Log
 
@@ -64,6 +65,25 @@ class SenderTests(SynchronousTestCase):
             writer = self.write(12)
             self.assert_all_once(12)
             self.assertEqual(writer.totals.records, 24)
+
+    def test_named_leader(self) -> None:
+        """Batches go at once to the leader that the refusal names, each once and in order (KIP-951)."""
+        self.fake.brokers = 2
+        log = self.fake.topics["t"][0]
+        log.epoch = 4
+        original = log.append
+
+        def move_after_two(data: bytes) -> tuple[int, int]:
+            result = original(data)
+            if len(log.batches) == 2:
+                log.leader, log.epoch = 2, 5
+            return result
+
+        self.patch(Log, "append", lambda self, data: move_after_two(data))
+        self.write()
+        self.assert_all_once()
+        self.assertEqual(self.fake.requests[-1][0], 2)
+        self.assertEqual((self.fake.slept, len(self.fake.sent(MetadataRequest))), ([], 1))
 
     def test_leader_moves(self) -> None:
         """The remaining batches go to the new leader."""

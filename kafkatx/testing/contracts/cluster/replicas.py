@@ -39,7 +39,8 @@ class ReplicasContract(ClusterStoreCase):
         await self.until(first, lambda state: len(state.brokers) == count)
         assignment = [list(range(1, count + 1))] * partitions
         await self.result(first.create_topic(ONE.topic, assignment, {}))
-        await self.led(first, ONE.topic, 1, 0)
+        for store in stores:
+            await self.led(store, ONE.topic, 1, 0)
         alone = [isr_change(first, [1], TopicPartition(ONE.topic, number)) for number in range(partitions)]
         for outcome in await self.result(first.alter_isr(alone)):
             self.assertIsInstance(outcome, PartitionState)

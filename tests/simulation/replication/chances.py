@@ -5,14 +5,14 @@ What clients do by themselves is in :mod:`.clients`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from kafkatx.errors import KafkaTXError
-from kafkatx.interfaces.nodes import Delete
+from kafkatx.interfaces.nodes import Delete, Operation, Outcome
 from kafkatx.metadata.layout import paths
 from kafkatx.types import ElectionKind, TopicPartition
 from tests.simulation.replication.clients import KEPT, delete_records
@@ -21,6 +21,7 @@ from tests.simulation.replication.network import LATENCY_S
 from tests.simulation.replication.truth import PartitionTruth
 from tests.simulation.replication.world import World
 from tests.simulation.transactions import Violation
+from tests.simulation.world import describe
 
 DELAYS_S = (LATENCY_S, LATENCY_S, 0.002, 0.02, 0.2, 0.8)
 STEPS_S = (0.0, 0.001, 0.01, 0.05, 0.1, 0.3, 0.8, SESSION_S * 1.2)
@@ -48,6 +49,7 @@ class Chances:
             (self._thaw, 6),
             (self._cut_tree, 3),
             (self._hold_tree, 2),
+            (self._doubt, 3),
             (self._delay_tree, 2),
             (self._heal_tree, 8),
             (self._hold_way, 3),
@@ -253,6 +255,33 @@ class Chances:
                 f"{'requests of' if requests else 'replies to'} {life.name} are held on the way to the tree"
             )
             (life.tree.link.hold_requests if requests else life.tree.link.hold_replies)()
+
+    def _doubt(self) -> None:
+        """Make the next transaction of a life, cut it off before the reply, and connect it soon."""
+        life = self._victim()
+        if not life.runs or not life.tree.link.up or "multi" in vars(life.tree):
+            return
+        world, link, multi = self._world, life.tree.link, life.tree.multi
+        world.tell(f"{life.name} is cut off at its next transaction")
+
+        def cut(operations: Sequence[Operation]) -> Deferred[tuple[Outcome, ...]]:
+            made = multi(operations)
+            if describe(operations):  # not only the renewal of a lease
+                del life.tree.multi
+                world.clock.callLater(0, doubt)  # a connection is not lost within a call of the tree
+            return made
+
+        def doubt() -> None:
+            if life.runs and link.up and not link.requests.held:
+                world.tell(f"{life.name} is cut off for a moment with a transaction under way")
+                link.cut(apply_requests=True)
+                world.clock.callLater(0.2, heal)
+
+        def heal() -> None:
+            if life.alive:
+                link.heal()
+
+        life.tree.multi = cut  # type: ignore[method-assign]
 
     def _delay_tree(self) -> None:
         life = self._life()

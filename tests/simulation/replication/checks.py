@@ -24,11 +24,13 @@ from tests.simulation.transactions import Violation
 class Seen:
     """What was seen of a partition in a life of a broker.
 
+    :ivar end: the log's end.
     :ivar behind: its high watermark is from before a loss of committed records.
     """
 
     high_watermark: int
     losses: int
+    end: int = 0
     behind: bool = False
     last: tuple[object, ...] = ()
 
@@ -107,7 +109,7 @@ class Checks:
         if seen is None:
             if stored.topic_id != truth.topic_id:
                 return None
-            seen = self._seen[partition] = Seen(hw, truth.losses, truth.losses > 0)
+            seen = self._seen[partition] = Seen(hw, truth.losses, log.log_end_offset, truth.losses > 0)
         elif seen.last == now:
             return None
         seen.last = now
@@ -144,6 +146,7 @@ class Checks:
                 f"{life.name} leads {truth.name} in epoch {epoch}, and its log is at epoch {latest}"
             )
         seen.behind = False
+        seen.end = partition.log.log_end_offset
         before = truth.end
         if partition.high_watermark > before:
             truth.commit(life.home.disk.logs[truth.name], partition.high_watermark, life.name)
@@ -163,7 +166,10 @@ class Checks:
         seen = self._changed(life, partition, truth, False)
         if seen is None:
             return False
-        hw = partition.high_watermark
+        hw, end = partition.high_watermark, partition.log.log_end_offset
+        if partition.leads and end > seen.end:
+            raise Violation(f"{life.name} appends to {truth.name} up to {end}, and has no lease")
+        seen.end = end
         if seen.behind:
             log = life.home.disk.logs[truth.name]
             seen.behind = hw > truth.end or any(

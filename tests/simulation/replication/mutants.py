@@ -22,6 +22,7 @@ from kafkatx.log.append import follower as follower_append
 from kafkatx.log.append.appender import Appender
 from kafkatx.log.batch_log import BatchLog
 from kafkatx.log.batch_store import BatchLogStore
+from kafkatx.metadata.cluster.commands import isr as isr_commands
 from kafkatx.metadata.cluster.commands.isr import IsrCommands
 from kafkatx.metadata.cluster.fence import Fence
 from kafkatx.metadata.cluster.registration import Registration
@@ -113,8 +114,15 @@ MUTANTS = {
         ),
     ),
     "8-incarnations": Mutant(
-        "states are written only in the lives that their writer knows of the brokers that they name",
+        "states are written only in the lives that their writer knows of the brokers that they name; a leader"
+        " names the lives whose fetches it has counted",
         (
+            Edit(
+                isr_commands._is_member,
+                "if node is None or node.incarnation < 0 or member not in state.replicas:\n"
+                "        return False",
+                "return True",
+            ),
             Edit(
                 isr.incarnation_checks,
                 "return [Check(paths.incarnation(each), found[each]) for each in sorted(found)]",

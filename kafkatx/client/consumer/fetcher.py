@@ -81,6 +81,8 @@ class Fetcher:
         self._wake_up: IDelayedCall | None = None
         self._refresh: Deferred[None] | None = None
         self._unlisten: Callable[[], None] | None = None
+        self._at_followers: IDelayedCall | None = None
+        self._max_age_s = settings[common.METADATA_MAX_AGE_MS] / 1000
         subscriptions.buffer.on_space = self._on_space
 
     @property
@@ -100,6 +102,9 @@ class Fetcher:
             self._unlisten = None
         self._subscriptions.buffer.on_space = lambda: None
         self._cancel_wake_up()
+        if self._at_followers is not None:
+            self._at_followers.cancel()
+            self._at_followers = None
         for waiting in (*self._in_flight.values(), self._refresh):
             if waiting is not None:
                 waiting.cancel()
@@ -183,6 +188,24 @@ class Fetcher:
         refresh.addCallback(refreshed)
         refresh.addErrback(lambda failure: failure.trap(ClientClosed, CancelledError) and None)
 
+    def _to_followers(self, states: list[TopicPartitionState]) -> None:
+        """Fetch from the replicas that leaders have named, for a while (KIP-392)."""
+        self._by_node = None
+        for state in states:
+            if state.preferred_read_replica not in (NO_NODE, *self._cluster.metadata.brokers):
+                state.preferred_read_replica = NO_NODE
+                self._awaiting_metadata.add(state)
+                self._refresh_metadata()
+        if self._at_followers is None:
+            self._at_followers = self._reactor.callLater(self._max_age_s, self._ask_leaders)
+
+    def _ask_leaders(self) -> None:
+        """Fetch all partitions from their leaders, which may name other replicas now (KIP-392)."""
+        self._at_followers = None
+        for state in self._subscriptions:
+            state.preferred_read_replica = NO_NODE
+        self.partitions_changed()
+
     # -- requests and responses
 
     def _send(self, node: int, fetch: InFlightFetch) -> None:
@@ -214,7 +237,7 @@ class Fetcher:
             return
         if self._requests.replica_changed:
             self._requests.replica_changed = False
-            self._by_node = None
+            self._to_followers(fetch.states())
         if received:
             self._move_back(node, received)
         elif fetch.pause_ms:
@@ -252,6 +275,10 @@ class Fetcher:
             self._failures[node] = failures + 1
             self._backoff_until[node] = self._reactor.seconds() + self._backoff.pause_s(failures)
             self._cluster.stale()
+            for state in fetch.states():
+                if state.preferred_read_replica == node:  # its leader is asked instead
+                    state.preferred_read_replica = NO_NODE
+                    self._by_node = None
         else:
             for state in fetch.states():
                 state.fail(error)
@@ -269,9 +296,11 @@ class Fetcher:
             self._log.debug(
                 "fetch from {topic_partition}: {code}", topic_partition=state.topic_partition, code=code.name
             )
+            at_leader = state.preferred_read_replica == NO_NODE
             state.preferred_read_replica = NO_NODE
             self._by_node = None
-            if self._cluster.leader(*state.topic_partition) in (NO_NODE, node):
+            # A leader may name the same follower again, so there is a pause after an error of a follower.
+            if not at_leader or self._cluster.leader(*state.topic_partition) in (NO_NODE, node):
                 self._awaiting_metadata.add(state)
                 self._refresh_metadata()
         else:

@@ -17,7 +17,7 @@ CLIENT_ID = BROKERS.string(
     "client.id", "kafkatx", "Name of this client in the brokers' logs; quotas may be set for it."
 )
 CLIENT_RACK = BROKERS.string(
-    "client.rack", "", "Failure domain of this client. Apache Kafka may let it fetch from a replica there."
+    "client.rack", "", "Failure domain of this client. Leaders may let consumers read from a replica there."
 )
 SECURITY_PROTOCOL = BROKERS.string(
     "security.protocol", "PLAINTEXT", "Security protocol of connections to brokers.", choices=("PLAINTEXT",)

@@ -292,6 +292,57 @@ class FetcherTests(FetcherTestCase):
         self.answer(2, self.part(0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
         self.assertEqual((self.asked(1), self.asked(2)), ([(0, 0)], [(1, 0)]))
 
+    def to_follower(self, replica: int = 2) -> None:
+        """Have the leader of partition 0 name a replica."""
+        part = self.part(0)
+        part.preferred_read_replica = replica
+        self.answer(1, part)
+
+    def test_leader_is_asked_after_a_while(self) -> None:
+        """After metadata.max.age.ms the leader is asked again, and may name another replica."""
+        self.network.result(self.consumer.close(), 40)
+        self.fetches.clear()
+        self.consumer = self.make(metadata_max_age_ms=5000)
+        self.to_follower()
+        self.answer(2)
+        self.network.run(4.9)
+        self.assertEqual((self.asked(1), sorted(self.asked(2))), ([], [(0, 0), (1, 0)]))
+        self.network.run(0.2)
+        self.assertEqual(self.asked(1), [(0, 0)])
+
+    def test_follower_fails(self) -> None:
+        """After an error of a follower, or of its connection, the leader is asked, though not at once."""
+        self.to_follower()
+        self.answer(2)
+        self.answer(2, self.part(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        self.network.run(0.3)
+        self.assertEqual((self.asked(1), self.asked(2)), ([(0, 0)], [(1, 0)]))
+        self.to_follower()
+        self.answer(2)
+        self.assertEqual(self.asked(1), [])
+        self.network.kill(2)
+        self.network.run(1)
+        self.assertEqual(self.asked(1), [(0, 0)])
+
+    def test_failing_follower_is_named_again_and_again(self) -> None:
+        """A leader that keeps naming a replica that refuses, or that is not known, is asked with pauses."""
+
+        def name(node: int, request: Any, version: int) -> Any:
+            topic = request.topics[0]
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER if node == 2 else 0
+            parts = [self.part(p.partition, error=code) for p in topic.partitions]
+            parts[0].preferred_read_replica = self.named if node == 1 else -1
+            self.answered += 1
+            return FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, parts)])
+
+        for self.named in (2, 9):
+            self.answered = 0
+            self.network.answers[FetchRequest] = name
+            self.consumer = self.make()
+            self.network.run(10)
+            self.assertGreater(self.answered, 5)
+            self.assertLess(self.answered, 500)
+
     def test_replies_to_what_was_before(self) -> None:
         """Records that were requested before a seek are not delivered."""
         self.consumer.seek(T0, 7)

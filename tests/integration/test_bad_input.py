@@ -142,7 +142,7 @@ class RequestTests(BadInputTestCase):
             (999, 0, "API key 999"),
             (4, 0, "API key 4"),
             (-1, 0, "API key -1"),
-            (0, 10, "Produce version 10"),
+            (0, 11, "Produce version 11"),
             (1, 99, "Fetch version 99"),
             (3, -1, "Metadata version -1"),
         ):

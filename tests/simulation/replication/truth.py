@@ -54,6 +54,7 @@ class PartitionTruth:
     :ivar matched: for each broker, the offset up to which its log was compared.
     :ivar starts: for each broker, the highest log start offset that was seen.
     :ivar deleted_to: the records below are deleted for good.
+    :ivar floor: the highest log start of brokers that are no replicas any more; they may be again, and empty.
     :ivar commits: the ends to which records were committed, and who did that.
     """
 
@@ -72,12 +73,13 @@ class PartitionTruth:
     matched: dict[int, int] = field(factory=dict)
     starts: dict[int, int] = field(factory=dict)
     deleted_to: int = 0
+    floor: int = 0
     commits: list[tuple[int, str]] = field(factory=list)
 
     @property
     def start(self) -> int:
         """The offset below which records may be deleted by now."""
-        return max(self.deleted_to, *self.starts.values(), 0)
+        return max(self.deleted_to, self.floor, *self.starts.values(), 0)
 
     def commit(self, log: StoredLog, end: int, who: str) -> None:
         """Take it that a leader has committed its records below *end*.
@@ -223,6 +225,9 @@ class Truth:
                 known = PartitionTruth(partition, topic_id, self._unclean(name), remade)
                 self.partitions[partition] = known
             known.replicas = tuple(replicas)
+            for broker_id in known.starts.keys() - known.replicas:
+                known.floor = max(known.floor, known.starts.pop(broker_id))
+                known.matched.pop(broker_id, None)
 
     def _follow_state(self, by: str, partition: TopicPartition, content: dict[str, Any]) -> None:
         truth = self.partitions[partition]

@@ -23,6 +23,11 @@ class LeaderChangesTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Start the cluster, and make the topic."""
         self.cluster = EmbeddedCluster(BROKERS, SETTINGS, run_in="process")
+        for broker_id, broker in self.cluster.brokers.items():
+            broker.settings |= {
+                "broker.rack": f"rack {broker_id}",
+                "replica.selector.class": "RackAwareReplicaSelector",
+            }
         self.addCleanup(self.cluster.close)
         self.cluster.start()
         self.topic = self.cluster.topic("moving", partitions=PARTITIONS, replication=BROKERS)
@@ -92,6 +97,54 @@ class LeaderChangesTests(SynchronousTestCase):
                     values.append(b"w%d" % each)
             self.assertEqual(consumed + self.read(consumer, len(values) - 1), values)
             self.assertEqual(read + [next(records).value for _ in values[1:]], values)
+
+    def test_rack(self) -> None:
+        """A consumer reads from the follower in its rack, and from the leader when that has died."""
+        leader = self.known(1).leader
+        follower = leader % BROKERS + 1
+        consumer = self.consumer(client_rack=f"rack {follower}")
+        (state,) = (one for one in consumer.client._subscriptions if one.topic_partition.partition == 0)
+        self.produce(b"one", 3)
+        self.assertEqual(self.read(consumer, 3), [b"one"] * 3)
+        self.assertEqual(state.preferred_read_replica, follower)
+        self.produce(b"two", 3)
+        self.assertEqual(self.read(consumer, 3), [b"two"] * 3)
+        self.cluster.brokers[follower].kill()
+        self.produce(b"three", 3)
+        self.assertEqual(self.read(consumer, 3), [b"three"] * 3)
+
+    def test_truncation(self) -> None:
+        """After an unclean election a consumer goes back to where the logs part, and reads on from there."""
+        configs: dict[str, str | int] = {"unclean.leader.election.enable": "true", "min.insync.replicas": 1}
+        self.topic = self.cluster.topic("unclean", replication=BROKERS, configs=configs)
+        consumer = self.client(Consumer, auto_offset_reset="earliest")
+        consumer.assign([(self.topic, 0)])
+        self.produce(b"kept", 5)
+        self.assertEqual(self.read(consumer, 5), [b"kept"] * 5)
+        leader = self.known(1).leader
+        follower, other = (each for each in self.cluster.brokers if each != leader)
+        self.cluster.brokers[other].kill()
+        self.cluster.brokers[follower].kill()
+        until(lambda: self.known(leader).isr == (leader,), "the leader is alone")
+        self.produce(b"lost", 5)
+        self.assertEqual(self.read(consumer, 5), [b"lost"] * 5)
+        self.cluster.brokers[leader].kill()
+        self.cluster.start_broker(follower)
+        until(lambda: self.known(follower).leader == follower, "the other leads, without some records")
+        self.produce(b"new", 3)
+        self.assertEqual(self.read(consumer, 3), [b"new"] * 3)
+        self.assertEqual(consumer.position((self.topic, 0)), 8)
+
+    def produce(self, value: bytes, count: int) -> None:
+        """Produce to partition 0, one record after the other."""
+        with Cluster(self.bootstrap()) as cluster, Writer(cluster, self.topic) as writer:
+            for _ in range(count):
+                writer.send(value, partition=0)
+                writer.flush()
+
+    def bootstrap(self) -> str:
+        """Return the address of a broker that runs."""
+        return next(broker.bootstrap for broker in self.cluster.brokers.values() if broker.running)
 
     def test_death(self) -> None:
         """Records that were acknowledged before, during and after a leader's death are read, each once."""

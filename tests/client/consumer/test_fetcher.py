@@ -230,7 +230,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [(0, 0)])
 
     def test_session(self) -> None:
-        """Of many partitions a fetch names only what has changed; all if the broker has lost the session."""
+        """A fetch of many partitions names only changed ones; all if the broker has lost the session."""
         self.network.result(self.consumer.close(), 40)
         self.fetches.clear()
         self.logs += [Log(leader=1, end=10) for _ in range(FEWEST)]
@@ -293,7 +293,7 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual((self.asked(1), self.asked(2)), ([(0, 0)], [(1, 0)]))
 
     def to_follower(self, replica: int = 2) -> None:
-        """Have the leader of partition 0 name a replica."""
+        """Make the leader of partition 0 name a replica."""
         part = self.part(0)
         part.preferred_read_replica = replica
         self.answer(1, part)

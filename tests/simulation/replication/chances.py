@@ -411,7 +411,7 @@ class Chances:
                     leader.life.kill(True)
 
     def _retain(self) -> None:
-        """Let a broker delete old segments."""
+        """Delete old segments of a broker."""
         life = self._able()
         if life is not None:
             self._world.tell(f"{life.name} deletes old segments")

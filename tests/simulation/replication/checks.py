@@ -22,7 +22,7 @@ from tests.simulation.transactions import Violation
 
 @define
 class Seen:
-    """What was seen of a partition in a life of a broker.
+    """A partition as it was seen in one life of a broker.
 
     :ivar end: the log's end.
     :ivar behind: its high watermark is from before a loss of committed records.

@@ -218,7 +218,7 @@ class MachineLogStore(BatchLogStore):
         return self.dirs[1].error is not None
 
     def fail(self) -> None:
-        """Let the second log dir fail: its logs can be neither read nor written until the next start."""
+        """Fail the second log dir: its logs can be neither read nor written until the next start."""
         log_dir: Any = self.dirs[1]
         names = [name for name in self._logs if (name.partition + ord(name.topic[-1])) % 2]
         log_dir.logs = {name: self._logs[name] for name in names}
@@ -369,7 +369,7 @@ class OrderedSet(MutableSet[Any]):
 
 @contextmanager
 def ordered() -> Iterator[None]:
-    """Let modules that keep objects in sets keep them in the order of insertion."""
+    """Make modules that keep objects in sets keep them in the order of insertion."""
     modules = [vars(each) for each in (partition_module, flushes, commit_waiters)]
     for names in modules:
         names["set"] = OrderedSet
@@ -382,7 +382,7 @@ def ordered() -> Iterator[None]:
 
 @contextmanager
 def simulated() -> Iterator[None]:
-    """Have a service take from its life what it else takes from the process."""
+    """Hand a service, from its life, the parts that it else takes from the process."""
     names = vars(service_module)
     replaced = {
         "ThreadWorkers": _Workers,

@@ -154,7 +154,7 @@ class End:
         clock.callLater(self._due_s - clock.seconds(), self._arrive)
 
     def _arrive(self) -> None:
-        """Let the other end have the next piece."""
+        """Hand the next piece to the other end."""
         if self._way.held or not self._out:
             return
         data = self._out.popleft()
@@ -233,7 +233,7 @@ class Port:
         return self.address
 
     def stopReading(self) -> None:
-        """Let connections wait."""
+        """Keep connections waiting."""
         self._waiting = []
 
     def startReading(self) -> None:
@@ -311,11 +311,11 @@ class Network:
         life.arrivals.callLater(delay_s, partial(_made, ours, factory, connected))
 
     def hold(self, source: str, target: str) -> None:
-        """Let nothing through from one machine to another."""
+        """Hold everything that one machine sends to another."""
         self.way(source, target).held = True
 
     def release(self, source: str, target: str) -> None:
-        """Let everything through again."""
+        """End all holds and cuts."""
         way = self.way(source, target)
         if way.held:
             way.held = False

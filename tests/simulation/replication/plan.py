@@ -1,4 +1,4 @@
-"""What a run is like: brokers, topics and settings, drawn by chance. Pure."""
+"""The plan of a run: brokers, topics and settings, drawn by chance. Pure."""
 
 from __future__ import annotations
 

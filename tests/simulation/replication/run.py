@@ -40,7 +40,7 @@ class Failed(AssertionError):
 
 @frozen
 class Result:
-    """What a run has seen.
+    """The results of a run.
 
     :ivar digest: of the history: the same for the same seed.
     :ivar acknowledged: batches that clients were told that all replicas have.

@@ -1,4 +1,4 @@
-"""What is true of each partition: its state in the tree, and the records that are committed.
+"""The truth about each partition: its state in the tree, and the records that are committed.
 
 It touches nothing. :mod:`.checks` tells it what leaders have committed, and compares the brokers with it;
 :mod:`.clients` compare what they are told. Records may only be given up in two cases, which it counts as
@@ -41,7 +41,7 @@ class State:
 
 @define(eq=False)
 class PartitionTruth:
-    """What is true of one partition.
+    """The truth about one partition.
 
     :ivar unclean: an unclean election is allowed.
     :ivar remade: a topic of the name was deleted before: a broker that has not heard of it takes records for
@@ -155,7 +155,7 @@ class PartitionTruth:
 
 
 class Truth:
-    """What is true of all partitions: it follows the transactions of the tree.
+    """The truth about all partitions: it follows the transactions of the tree.
 
     :param disks: the disks by broker id.
     :param unclean: whether a topic allows unclean elections.

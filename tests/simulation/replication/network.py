@@ -315,7 +315,7 @@ class Network:
         self.way(source, target).held = True
 
     def release(self, source: str, target: str) -> None:
-        """End all holds and cuts."""
+        """Send on what was held between two machines, and hold nothing any more."""
         way = self.way(source, target)
         if way.held:
             way.held = False

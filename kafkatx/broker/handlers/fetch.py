@@ -1,7 +1,7 @@
 """Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
 
-Deviations from Apache Kafka: no preferred read replica; a batch larger than a quota allows at once is sent,
-where Kafka would never send it.
+Deviation from Apache Kafka: a batch larger than a quota allows at once is sent, where Kafka would never send
+it.
 """
 
 from __future__ import annotations

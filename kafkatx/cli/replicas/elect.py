@@ -52,7 +52,7 @@ def elect(
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Give partitions their preferred leader, the first of their replicas.
+    """Give partitions to their preferred leaders, their first replicas.
 
     Without --topic all partitions that another replica leads. With --unclean partitions without a leader get
     one that may lack records; it must name its partitions. Exit code 1: a partition was not given its leader.

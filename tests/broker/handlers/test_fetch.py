@@ -14,13 +14,15 @@ from tests.broker.running import codes, values
 
 class SessionTests(FetchTestCase):
     def test_session(self) -> None:
-        """The first request of a session is answered in full, the next one with what is new."""
+        """The first request of a session is answered in full, later ones with news and for partitions named."""
         self.fill(b"v")
         for version in range(7, 13):
             first = self.fetch(version=version, session_epoch=0)
             self.assertEqual((first.error_code, bool(first.session_id)), (0, True))
             self.assertEqual(values(first.responses[0].partitions[0].records), [b"v"])
-            again = self.fetch(asking(1), version=version, session_id=first.session_id, session_epoch=1)
+            named = self.fetch(asking(1), version=version, session_id=first.session_id, session_epoch=1)
+            self.assertFalse(named.responses[0].partitions[0].records)
+            again = self.fetch([], version=version, session_id=first.session_id, session_epoch=2)
             self.assertEqual((again.error_code, again.session_id, again.responses), (0, first.session_id, []))
 
     def test_unknown_session(self) -> None:

@@ -125,7 +125,7 @@ class FrozenTests(ClusterGroupCase):
             os.kill(pid, signal.SIGCONT)
         self.send()
         self.all_come()
-        # librdkafka repeats commits that were refused meanwhile, perhaps after later ones: the next ones count
+        # librdkafka repeats commits that were refused meanwhile, perhaps after later ones
         until(self.is_next_round_committed, "the commits of a round")
         self.settled(*members)
 

@@ -78,7 +78,7 @@ def move(
     timeout: float,
     **how: Unpack[Execution],
 ) -> int:
-    """Move partitions to other brokers, or change the order of their replicas.
+    """Move partitions to other brokers, or order their replicas anew.
 
     A broker that gets a replica copies it first; clients go on meanwhile. Without --execute the plan is shown
     only. --status, when nothing is in progress any more, also removes limits that a move has left on brokers.
@@ -190,7 +190,7 @@ def drain(
     timeout: float,
     **how: Unpack[Execution],
 ) -> int:
-    """Move all replicas away from BROKER, for instance before it leaves the cluster.
+    """Move all replicas away from BROKER, before it leaves the cluster.
 
     They go to the live brokers with the fewest replicas, and to other racks than the partition's other
     replicas where that is possible. The broker may be away.
@@ -221,7 +221,7 @@ def spread(
     timeout: float,
     **how: Unpack[Execution],
 ) -> int:
-    """Spread replicas and leaders evenly over the live brokers, for instance after one has joined.
+    """Spread replicas and leaders evenly, after a broker has joined.
 
     As few replicas are copied as possible, and no partition loses a rack. Where the order of replicas is
     enough, nothing is copied.

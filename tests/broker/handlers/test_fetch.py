@@ -14,7 +14,7 @@ from tests.broker.running import codes, values
 
 class SessionTests(FetchTestCase):
     def test_session(self) -> None:
-        """The first request of a session is answered in full, later ones with news and for partitions named."""
+        """The first request of a session is answered in full, later ones with what is new or named."""
         self.fill(b"v")
         for version in range(7, 13):
             first = self.fetch(version=version, session_epoch=0)

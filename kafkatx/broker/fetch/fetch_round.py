@@ -16,6 +16,7 @@ from kafkatx.broker.fetch.answers import epoch_error, refused
 from kafkatx.broker.fetch.read_replicas import (
     NO_REPLICA,
     RACKS_SINCE,
+    elsewhere,
     follower_error,
     preferred_replica,
 )
@@ -47,9 +48,7 @@ class FetchRound:
         if broker.quotas.consumer is not None:  # a larger reply would be held back
             self._limit = int(min(self._limit, broker.quotas.consumer.largest(context.client_id)))
         self._later: set[tuple[str, int]] = set()
-        # clients that know racks may read from followers, and be sent to one
-        self._knows_racks = context.version >= RACKS_SINCE
-        self._rack = request.rack_id if self._knows_racks and broker.reads_by_rack else ""
+        self._rack = request.rack_id if broker.reads_by_rack else ""
 
     def load(self) -> list[Deferred[None]]:
         """Start to read cold data from the disk, as much as the reply may hold; return what to wait for.
@@ -107,7 +106,8 @@ class FetchRound:
         """Return the error that prevents reading, or 0."""
         error = epoch_error(partition, asked.current_leader_epoch)
         if error:
-            by_follower = follower_error(partition, asked) if self._knows_racks else None
+            knows_racks = self._context.version >= RACKS_SINCE
+            by_follower = follower_error(partition, asked) if knows_racks else None
             return error if by_follower is None else by_follower
         log = partition.log
         if log.log_start_offset <= asked.fetch_offset <= log.log_end_offset:
@@ -156,11 +156,12 @@ class FetchRound:
             return refused(asked, self._missing(topic, asked.partition))
         error = self._check(partition, asked)
         records: Records = b""
-        preferred = NO_REPLICA
         if self._rack and not error:
             preferred = self._preferred(partition, asked)
+            if preferred != NO_REPLICA:
+                return elsewhere(asked, partition, preferred)
         later = self._later and (topic, asked.partition) in self._later
-        if not error and not later and (limit > 0 or first) and preferred == NO_REPLICA:
+        if not error and not later and (limit > 0 or first):
             try:
                 records = partition.log.read(
                     asked.fetch_offset,
@@ -179,6 +180,5 @@ class FetchRound:
             partition.last_stable_offset,
             partition.log.log_start_offset,
             aborted_transactions=[] if self._committed else None,
-            preferred_read_replica=preferred,
             records=records,
         )

@@ -12,7 +12,7 @@ from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import Following
 from kafkatx.errors import ErrorCode
 from kafkatx.types import ClusterState, TopicPartition
-from kafkatx.wire.messages.fetch import FetchPartition
+from kafkatx.wire.messages.fetch import FetchPartition, PartitionData
 
 RACKS_SINCE = 11
 NO_REPLICA = -1
@@ -37,6 +37,19 @@ def preferred_replica(
         and 0 <= follower.log_start_offset <= offset <= follower.end_offset
     ]
     return max(found)[1] if found else NO_REPLICA
+
+
+def elsewhere(asked: FetchPartition, partition: Partition, replica: int) -> PartitionData:
+    """Return the answer that sends a consumer to a replica."""
+    return PartitionData(
+        asked.partition,
+        0,
+        partition.high_watermark,
+        partition.last_stable_offset,
+        partition.log.log_start_offset,
+        preferred_read_replica=replica,
+        records=b"",
+    )
 
 
 def follower_error(partition: Partition, asked: FetchPartition) -> int | None:

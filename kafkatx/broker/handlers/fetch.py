@@ -21,7 +21,7 @@ from kafkatx.broker.fetch.replica_fetch import ReplicaFetch, check_replica, is_o
 from kafkatx.broker.quotas import ByteRates
 from kafkatx.broker.replica.purgatory import DelayedFetch, delay_fetch
 from kafkatx.broker.requests.context import RequestContext
-from kafkatx.broker.requests.fetch_sessions import FINAL_EPOCH
+from kafkatx.broker.requests.fetch_sessions import FINAL_EPOCH, NO_SESSION
 from kafkatx.broker.requests.leader_hints import FETCH_SINCE, hint_consumers
 from kafkatx.broker.requests.unique_names import Names
 from kafkatx.errors import ErrorCode
@@ -47,30 +47,37 @@ def answer(
     topics = request.topics
     if len(topics) != 1 or len(topics[0].partitions) != 1:
         NAMES.unite(request)
-    replica = check_replica(broker, request, context) if is_of_replica(request) else None
-    if request.session_epoch == FINAL_EPOCH and not request.session_id:  # the straight path: no session
-        return _answer(broker, request, context, replica)
-    by_ids, replica_id = context.version >= TOPIC_IDS_SINCE, -1 if replica is None else replica[0]
-    session = broker.fetch_sessions.begin(request, by_ids, replica_id, broker.clock.seconds())
-    request.topics = session.topics
-    response = _answer(broker, request, context, replica)
-    if isinstance(response, Deferred):
-        return response.addCallback(session.finish)
-    return session.finish(response)
-
-
-def _answer(
-    broker: Broker, request: FetchRequest, context: RequestContext, replica: Replica | None
-) -> FetchResponse | Deferred[FetchResponse]:
+    in_session = request.session_epoch != FINAL_EPOCH or request.session_id
+    if in_session or request.replica_id >= 0 or request.replica_state is not None:
+        return _answer_otherwise(broker, request, context)
+    # the straight path: a client without a session
     version = context.version
-    if replica is not None:
-        return _answer_replica(broker, request, context, replica)
     kind = FetchByIds if version >= TOPIC_IDS_SINCE else FetchRound if version >= ZSTD_SINCE else OldFetch
     fetch = kind(broker, request, context)
     loading = fetch.load()
     if loading:
         return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request, context))
     return _when_enough(broker, fetch, request, context)
+
+
+def _answer_otherwise(
+    broker: Broker, request: FetchRequest, context: RequestContext
+) -> FetchResponse | Deferred[FetchResponse]:
+    """Answer a follower, or a request of a session."""
+    replica = check_replica(broker, request, context) if is_of_replica(request) else None
+    by_ids, replica_id = context.version >= TOPIC_IDS_SINCE, -1 if replica is None else replica[0]
+    session = broker.fetch_sessions.begin(request, by_ids, replica_id, broker.clock.seconds())
+    request.topics = session.topics
+    # it names all its partitions now, and has no session any more
+    request.session_id, request.session_epoch = NO_SESSION, FINAL_EPOCH
+    if replica is not None:
+        response = _answer_replica(broker, request, context, replica)
+    else:
+        request.replica_state = None
+        response = answer(broker, request, context)
+    if isinstance(response, Deferred):
+        return response.addCallback(session.finish)
+    return session.finish(response)
 
 
 def _when_enough(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from tests.cluster.network.namespaces import NamespaceNetwork
 from tests.cluster.network.proxies import ProxyNetwork
 from tests.cluster.operations import OPERATIONS
 from tests.cluster.run import Run, clients_errors, report
+from tests.cluster.workload import RATE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="use network namespaces and blackhole routes rather than proxies (root)",
     )
     parser.add_argument("--alone", action="store_true", help="do one fault at a time")
+    parser.add_argument("--rate", type=float, default=RATE, help=f"records/s of each producer ({RATE:g})")
     options = parser.parse_args(arguments)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     wanted = [(known[name], 1) for name in options.faults.split(",") if name] or None
@@ -37,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # brokers and ZooKeeper are stopped then
     say(f"seed {seed}, {options.minutes:g} minutes")
     run = Run(
         NamespaceNetwork() if options.namespaces else ProxyNetwork(),
@@ -47,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         copies=options.copies,
         faults=wanted,
         alone=options.alone,
+        rate=options.rate,
     )
     outcome = run.run()
     for line in report(outcome, clients_errors(run)):

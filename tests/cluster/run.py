@@ -23,7 +23,7 @@ from tests.cluster.network.places import Network
 from tests.cluster.operations import OPERATIONS
 from tests.cluster.replica_files import check_files, compare
 from tests.cluster.system import BROKERS, System
-from tests.cluster.workload import PARTITIONS, Workload
+from tests.cluster.workload import PARTITIONS, RATE, Workload
 
 PROGRESS_S = 10.0
 CALM_S = (0.0, 1.0, 5.0, 15.0)
@@ -58,6 +58,7 @@ class Run:
     :param say: takes lines for people.
     :param faults: kinds of faults with weights; None: all that can be done here.
     :param alone: True for one fault at a time.
+    :param rate: records per second of each producer.
     """
 
     def __init__(
@@ -71,9 +72,10 @@ class Run:
         copies: int = 3,
         faults: Sequence[tuple[Fault, int]] | None = None,
         alone: bool = False,
+        rate: float = RATE,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kafkatx-faults-"))
-        self._seconds, self._say, self._seed = seconds, say, seed
+        self._seconds, self._say, self._seed, self._rate = seconds, say, seed, rate
         self._chance, self._alone = random.Random(seed), alone
         self._system = System(self.folder, network, zookeepers=zookeepers, copies=copies)
         self._counted: Counter[str] = Counter()
@@ -106,7 +108,7 @@ class Run:
         system.start()
         for topic, partitions in PARTITIONS.items():
             system.topic(topic, partitions)
-        workload = self._workload = Workload(self.folder, system.bootstrap, self._seed)
+        workload = self._workload = Workload(self.folder, system.bootstrap, self._seed, self._rate)
         workload.start()
         self._harm(Victims(system, list(PARTITIONS.items()), workload.groups, self._chance))
         findings = Findings()

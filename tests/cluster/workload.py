@@ -21,6 +21,8 @@ ALL, ONE = "all", "one"
 
 PARTITIONS = {ALL: 6, ONE: 3}
 RATE = 40.0
+"""Records per second of each producer, unless told otherwise."""
+
 READ_S = 60.0
 BUFFER = 1 << 16
 
@@ -29,10 +31,11 @@ class Workload:
     """Producers, readers and groups; not started.
 
     :param seed: of the times at which members of groups come and go.
+    :param rate: records per second of each producer.
     """
 
-    def __init__(self, folder: Path, bootstrap: str, seed: int) -> None:
-        self._folder, self._bootstrap, self._seed = folder, bootstrap, seed
+    def __init__(self, folder: Path, bootstrap: str, seed: int, rate: float = RATE) -> None:
+        self._folder, self._bootstrap, self._seed, self._rate = folder, bootstrap, seed, rate
         self.producers: list[Producer] = []
         self.readers: list[Reader] = []
         self.members: dict[str, list[Member]] = {}
@@ -191,7 +194,7 @@ class Workload:
         history = ProducerHistory(
             out, time.monotonic, name, topic, acks, idempotent=idempotent, ordered=ordered
         )
-        return history, name, topic, PARTITIONS[topic], RATE
+        return history, name, topic, PARTITIONS[topic], self._rate
 
     def _add_reader(self, name: str, topic: str, make: Callable[[], Consumer]) -> None:
         out = self._file("reader", name)

@@ -103,6 +103,9 @@ class ITree(Interface):
     def sync(path: str = "/") -> Deferred[None]:
         """Catch up: later reads see all writes that had succeeded when this was called, those of others, too.
 
+        That is also true of reads after the connection was lost, in the same session. It costs about as much
+        as a write: a server that is cut off from the others cannot answer.
+
         :return: fires with None; fails as :meth:`read`.
         """
 

@@ -187,12 +187,22 @@ class FaultTests(EnsembleCase):
         self.assertEqual((await tree.children("/")), ["b"])
 
     async def test_sync(self) -> None:
-        """A read after sync() sees every write of another session that was acknowledged before."""
+        """A read after sync() sees every write of another session that was acknowledged before, also on the
+        server that leads."""
         first, second = self.ensemble.followers()
-        writer, reader = await self.tree(first), await self.tree(second)
+        writer = await self.tree(first)
+        readers = [await self.tree(server) for server in (second, self.ensemble.leader())]
         await writer.multi([Create("/a")])
         for number in range(300):
             await writer.multi([SetData("/a", b"%d" % number)])
-            synced, read = reader.sync(), reader.read("/a")
-            await synced
-            self.assertEqual((await read)[0], b"%d" % number)
+            asked = [(reader.sync(), reader.read("/a")) for reader in readers]
+            for synced, read in asked:
+                await synced
+                self.assertEqual((await read)[0], b"%d" % number)
+
+    async def test_sync_without_quorum(self) -> None:
+        """A leader without followers does not answer sync(): another one may have taken its place."""
+        reader = await self.tree(self.ensemble.leader())
+        for server in self.ensemble.followers():
+            server.freeze()
+        await self.assertFailure(reader.sync(), ConnectionLost)

@@ -85,9 +85,6 @@ class Client(Protocol):
     def get_children_async(self, path: str, watch: Watcher | None) -> Result:
         """Return names."""
 
-    def sync_async(self, path: str) -> Result:
-        """Return when the server has caught up with the leader."""
-
     def transaction(self) -> Transaction:
         """Return an empty multi."""
 

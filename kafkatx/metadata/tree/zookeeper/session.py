@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar, cast
 
 from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
@@ -18,8 +19,10 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.interfaces.nodes import (
+    Check,
     NodeStat,
     Operation,
+    OperationError,
     Outcome,
     SessionExpired,
     TreeError,
@@ -102,20 +105,33 @@ class KazooSession:
         """Make all of some operations, or none."""
         operations = tuple(operations)
 
-        def commit() -> Result:
-            transaction = self.client.transaction()
-            for operation in operations:
-                add(transaction, operation, self._settings.set_acl)
-            return transaction.commit_async()
-
         def convert(value: object) -> tuple[Outcome, ...]:
             return outcomes(operations, cast("Sequence[object]", value))
 
-        return self._ask(operations[0].path, commit, convert)
+        return self._ask(operations[0].path, lambda: self._commit(operations), convert)
 
     def sync(self, path: str) -> Deferred[None]:
-        """Wait until the server has caught up with its leader."""
-        return self._ask(path, lambda: self.client.sync_async(path), lambda value: None)
+        """Catch up with a transaction that checks a node and changes nothing.
+
+        ZooKeeper's own ``sync`` is not enough. A server that leads answers it at once, though followers may
+        have answered for writes that it has not applied yet itself (``matchSyncs`` in its
+        ``LeaderZooKeeperServer``); and one that has been deposed and does not know it answers, too
+        (ZOOKEEPER-1675, ZOOKEEPER-2136). A transaction needs a quorum, and its reply comes from a server that
+        has applied all before it; what the check finds does not matter.
+        """
+        operations = (Check(path),)
+
+        def convert(value: object) -> None:
+            with suppress(OperationError):
+                outcomes(operations, cast("Sequence[object]", value))
+
+        return self._ask(path, lambda: self._commit(operations), convert)
+
+    def _commit(self, operations: Sequence[Operation]) -> Result:
+        transaction = self.client.transaction()
+        for operation in operations:
+            add(transaction, operation, self._settings.set_acl)
+        return transaction.commit_async()
 
     def close(self) -> Deferred[None]:
         """End the session, in the worker. The Deferred fires also if the server could not be told."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kazoo.exceptions import NoNodeError
+from kazoo.exceptions import ConnectionLoss, NoNodeError
 from kazoo.protocol.states import EventType, KazooState, KeeperState, WatchedEvent, ZnodeStat
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
@@ -82,6 +82,26 @@ class FakeClient:
         self.results.append(FakeResult())
         return self.results[-1]
 
+    def transaction(self) -> FakeTransaction:
+        """Begin a multi."""
+        return FakeTransaction(self)
+
+
+class FakeTransaction:
+    """A multi of the client."""
+
+    def __init__(self, client: FakeClient) -> None:
+        self.client = client
+
+    def check(self, path: str, version: int) -> None:
+        """Note a check."""
+        self.client.calls.append(f"check {path} {version}")
+
+    def commit_async(self) -> FakeResult:
+        """Keep it."""
+        self.client.results.append(FakeResult())
+        return self.client.results[-1]
+
 
 class KazooSessionTests(SynchronousTestCase):
     def setUp(self) -> None:
@@ -148,6 +168,20 @@ class KazooSessionTests(SynchronousTestCase):
         self.run_calls()
         self.assertEqual(self.successResultOf(read), b"x")
         self.failureResultOf(failing, NoNode)
+
+    def test_sync(self) -> None:
+        """Catching up is a transaction, whatever its check finds; it fails if the connection is lost."""
+        synced = [self.session.sync("/a") for _ in range(3)]
+        self.assertEqual(self.client.calls, ["start", *["check /a -1"] * 3])
+        there, missing, lost = self.client.results
+        there.set([True])
+        missing.set([NoNodeError()])
+        lost.set(None, ConnectionLoss())
+        for one in synced:
+            self.assertNoResult(one)
+        self.run_calls()
+        self.assertEqual([self.successResultOf(one) for one in synced[:2]], [None, None])
+        self.failureResultOf(synced[2], ConnectionLost)
 
     def test_null_data(self) -> None:
         """A node with null for its data, as many of Apache Kafka's, is read as an empty one."""

@@ -12,10 +12,11 @@ OPTIONS ?=
 CONFIG ?= etc/server.properties
 # make demo INPUT=access.log
 INPUT ?=
-# make clients CLIENTS="kcat aiokafka" CONTROL=1, or BROKERS=3
+# make clients CLIENTS="kcat aiokafka" CONTROL=1, or BROKERS=3 ONLY=leader
 CLIENTS ?=
 CONTROL ?=
 BROKERS ?=
+ONLY ?=
 # make tests TESTS=tests.wire
 TESTS ?=
 # make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 SCALE=0.5
@@ -40,7 +41,7 @@ help:
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
 	@echo 'make takeover             kafkatx takes over a ZooKeeper cluster of Apache Kafka, and back (needs Java and Maven)'
 	@echo 'make clients [BROKERS=3]  Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are);'
-	@echo '                          with BROKERS=3 against a cluster, and without the page'
+	@echo '                          with BROKERS=3 against a cluster, whose leaders die, too (ONLY=leader: that alone)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make faults-cluster       a cluster of three brokers and ZooKeeper under faults for MINUTES=60, and the check of what'
 	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
@@ -119,9 +120,10 @@ takeover: install .interop/jars
 	@touch $@
 
 # CLIENTS="kcat aiokafka" chooses rows, CONTROL=1 runs them against Apache Kafka instead. BROKERS=3 runs them
-# against a cluster of three brokers, and does not write the page.
+# against a cluster with three copies of each topic, and then lets a leader die under them; only that is written on
+# the page. ONLY=features or ONLY=leader leaves the other out.
 clients: install
-	@$(BIN)/python -m tests.clients --jobs 2 $(if $(BROKERS),--brokers $(BROKERS),--write) \
+	@$(BIN)/python -m tests.clients --jobs 2 --write $(if $(BROKERS),--brokers $(BROKERS)) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(CONTROL),--broker apache) $(CLIENTS)
 
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.

@@ -1,20 +1,27 @@
 """The client matrix.
 
-``python -m tests.clients [--broker kafkatx|apache] [--brokers N] [--jobs N] [--write] [NAME...]``
+``python -m tests.clients [OPTION...] [NAME...]``
 
 Each NAME chooses the rows whose name begins so. The exit status is 1 if a feature failed. ``--write`` keeps
 the results beside this module and writes ``docs/clients.md`` anew from all that are kept.
+
+With ``--brokers 3`` topics have three copies, and :mod:`tests.clients.leader_dies` is tried, too; its results
+are kept, those of the features are not. ``--only features`` and ``--only leader`` leave the other out.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+from tests.clients.brokers import COPIES
 from tests.clients.features import FAIL, MEMBERS, PASS
+from tests.clients.leader_dies import BROKERS, Death, try_row
+from tests.clients.leader_rows import ROWS
 from tests.clients.matrix import CLIENTS, Client
-from tests.clients.page import keep, table, write_page
+from tests.clients.page import keep, keep_deaths, table, write_page
 from tests.clients.runner import Outcome, try_client
 
 
@@ -23,11 +30,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="rows whose name begins so; without one, all")
     parser.add_argument("--broker", choices=("kafkatx", "apache"), default="kafkatx")
     parser.add_argument("--brokers", type=int, default=1, help="brokers of a cluster of kafkatx")
+    parser.add_argument("--only", choices=("features", "leader"), help="with brokers: what is tried")
     parser.add_argument("--jobs", type=int, default=1, help="clients at a time")
     parser.add_argument("--write", action="store_true", help="keep the results and write docs/clients.md")
     given = parser.parse_args()
-    if given.brokers > 1 and (given.write or given.broker != "kafkatx"):
-        parser.error("--brokers is for kafkatx, and its results are not kept")
+    if given.brokers > 1 and given.broker != "kafkatx":
+        parser.error("--brokers is for kafkatx")
+    if given.only == "leader" and given.brokers != BROKERS:
+        parser.error(f"--only leader takes --brokers {BROKERS}")
     return given
 
 
@@ -43,10 +53,42 @@ def _tell(client: Client, outcome: Outcome) -> None:
     sys.stdout.flush()
 
 
+def _chosen(name: str, names: list[str]) -> bool:
+    return not names or any(name.startswith(one) for one in names)
+
+
 def main() -> int:
     """Run the scenarios, print the table, return the exit status."""
     asked = _arguments()
-    chosen = [c for c in CLIENTS if not asked.names or any(c.name.startswith(name) for name in asked.names)]
+    if asked.brokers >= COPIES:
+        os.environ["KAFKATX_COPIES"] = str(COPIES)
+    good = asked.only == "leader" or _features(asked)
+    if asked.brokers == BROKERS and asked.only != "features":
+        good = _leader(asked) and good
+    if asked.write:
+        write_page()
+    return 0 if good else 1
+
+
+def _leader(asked: argparse.Namespace) -> bool:
+    """Run the rows in which a leader dies; return True if no client failed."""
+    deaths: dict[str, Death] = {}
+    chosen = [row for row in ROWS if _chosen(row.name, asked.names)]
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        for row, death in zip(chosen, pool.map(try_row, chosen), strict=True):
+            deaths[row.name] = death
+            sys.stdout.write(f"a leader dies: {row.name} {death.version}: {' '.join(death.result)}\n")
+            if death.result.result == FAIL:
+                sys.stdout.write("".join(f"    {line}\n" for line in death.log.splitlines()[-60:]))
+            sys.stdout.flush()
+    if asked.write:
+        keep_deaths(deaths)
+    return all(death.result.result != FAIL for death in deaths.values())
+
+
+def _features(asked: argparse.Namespace) -> bool:
+    """Try the features; return True if none failed."""
+    chosen = [client for client in CLIENTS if _chosen(client.name, asked.names)]
     outcomes: dict[str, Outcome] = {}
     with ThreadPoolExecutor(asked.jobs) as pool:
         for client, outcome in zip(
@@ -57,10 +99,9 @@ def main() -> int:
             outcomes[client.name] = outcome
             _tell(client, outcome)
     sys.stdout.write("\n" + table({name: outcome.results for name, outcome in outcomes.items()}))
-    if asked.write:
+    if asked.write and asked.brokers == 1:
         keep(asked.broker, outcomes)
-        write_page()
-    return 1 if any(outcome.failed for outcome in outcomes.values()) else 0
+    return not any(outcome.failed for outcome in outcomes.values())
 
 
 if __name__ == "__main__":

@@ -21,7 +21,20 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
 from tests.clients.features import PARTITIONS
-from tests.clients.scenario import BIG, SENT, WAIT_S, Pair, Scenario, Told, check_keyed, main, new_name, same
+from tests.clients.scenario import (
+    BIG,
+    SENT,
+    WAIT_S,
+    Numbered,
+    Pair,
+    Scenario,
+    Told,
+    check_keyed,
+    copies,
+    main,
+    new_name,
+    same,
+)
 
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 
@@ -82,7 +95,7 @@ class AioKafka(Scenario):
         """A topic of 6 partitions."""
         topic = new_name()
         async with self.admin() as admin:
-            told = await admin.create_topics([NewTopic(topic, PARTITIONS, 1, topic_configs=config)])
+            told = await admin.create_topics([NewTopic(topic, PARTITIONS, copies(), topic_configs=config)])
             same([error[1] for error in told.topic_errors], [0], "errors")
             await eventually("leaders", lambda: self.has_leaders(admin, topic))
         async with self.consumer() as consumer:
@@ -342,6 +355,31 @@ class AioKafka(Scenario):
             self.check(await self.read_all(topic, len(SENT), isolation_level="read_committed"), SENT)
             async with self.consumer(topic, group_id=group) as consumer:
                 same(await consumer.committed(TopicPartition(topic, 0)), 7, "committed")
+
+        asyncio.run(go())
+
+    def produce_numbered(self, numbered: Numbered) -> None:
+        """``send``; idempotent."""
+
+        async def go() -> None:
+            async with AIOKafkaProducer(
+                bootstrap_servers=self.bootstrap, enable_idempotence=True
+            ) as producer:
+
+                async def settle(number: int, sent: Any) -> None:
+                    try:
+                        told = await sent
+                    except KafkaError as error:
+                        numbered.failed(number, error)
+                    else:
+                        numbered.acknowledged(number, told.partition, told.offset)
+
+                settling = []
+                for number, partition, value in numbered.records():
+                    await asyncio.sleep(numbered.due_s(number))
+                    sent = await producer.send(numbered.topic, value, partition=partition)
+                    settling.append(asyncio.ensure_future(settle(number, sent)))
+                await asyncio.gather(*settling)
 
         asyncio.run(go())
 

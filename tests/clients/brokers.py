@@ -37,6 +37,14 @@ SETTINGS = {
     "offsets.topic.replication.factor": "1",
 }
 
+COPIES = 3
+COPIED = {
+    "default.replication.factor": str(COPIES),
+    "min.insync.replicas": "2",
+    "offsets.topic.replication.factor": str(COPIES),
+}
+"""Settings of a cluster that can have so many copies of each topic."""
+
 _APACHE = {
     **SETTINGS,
     "process.roles": "broker,controller",
@@ -116,6 +124,7 @@ class OurCluster:
         self._log = os.path.join(self._folder, "kafkatx.log")
         self._process: subprocess.Popen[bytes] | None = None
         port = free_port()
+        settings = {**settings, **(COPIED if brokers >= COPIES else {})}
         self._count = brokers
         self._bootstrap = f"127.0.0.1:{port}"
         self._command = [sys.executable, "-m", "kafkatx", "up", "--brokers", str(brokers)]

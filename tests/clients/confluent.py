@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from confluent_kafka import (
@@ -32,6 +33,7 @@ from tests.clients.scenario import (
     BIG,
     SENT,
     WAIT_S,
+    Numbered,
     Pair,
     Scenario,
     Told,
@@ -279,6 +281,21 @@ class Confluent(Scenario):
         producer.commit_transaction(WAIT_S)
         same(consumer.committed([TopicPartition(topic, 0)], WAIT_S)[0].offset, 7, "committed")
         consumer.close()
+
+    def produce_numbered(self, numbered: Numbered) -> None:
+        """``produce`` with ``on_delivery``; idempotent."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "log_level": 0})
+
+        def settle(number: int, error: Any, message: Any) -> None:
+            if error:
+                numbered.failed(number, error)
+            else:
+                numbered.acknowledged(number, message.partition(), message.offset())
+
+        for number, partition, value in numbered.paced():
+            producer.produce(numbered.topic, value, partition=partition, on_delivery=partial(settle, number))
+            producer.poll(0)
+        producer.flush()
 
     def member(self, told: Told, group: str, topic: str, session_ms: int) -> None:
         """``subscribe`` with the three callbacks; commits what it has processed."""

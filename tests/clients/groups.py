@@ -56,23 +56,28 @@ class Feed:
 
     def committed(self) -> dict[int, int]:
         """Return the committed offsets of the group, once its coordinator is ready."""
-        from confluent_kafka import Consumer, KafkaException, TopicPartition
+        return committed(self._bootstrap, self.group, self.topic)
 
-        consumer = Consumer({"bootstrap.servers": self._bootstrap, "group.id": self.group, "log_level": 0})
-        asked = [TopicPartition(self.topic, partition) for partition in range(PARTITIONS)]
-        found: dict[int, int] = {}
 
-        def told() -> bool:
-            try:
-                found.update({place.partition: place.offset for place in consumer.committed(asked, SETTLE_S)})
-            except KafkaException as error:
-                if error.args[0].name() not in _NOT_READY:
-                    raise
-            return bool(found)
+def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
+    """Return the committed offsets of a group, once its coordinator is ready; -1001 for none."""
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-        until("the coordinator is ready", told)
-        consumer.close()
-        return found
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
+    asked = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    found: dict[int, int] = {}
+
+    def told() -> bool:
+        try:
+            found.update({place.partition: place.offset for place in consumer.committed(asked, SETTLE_S)})
+        except KafkaException as error:
+            if error.args[0].name() not in _NOT_READY:
+                raise
+        return bool(found)
+
+    until("the coordinator is ready", told)
+    consumer.close()
+    return found
 
 
 def group(command: Sequence[str], broker: Broker) -> str:

@@ -23,10 +23,12 @@ from tests.clients.scenario import (
     BIG,
     SENT,
     WAIT_S,
+    Numbered,
     Pair,
     Scenario,
     Told,
     check_keyed,
+    copies,
     main,
     new_name,
     same,
@@ -76,7 +78,7 @@ class KafkaPython(Scenario):
             until("a topic is created by asking for it", lambda: producer.partitions_for(topic))
             producer.close()
         else:
-            made = {topic: {"num_partitions": PARTITIONS, "replication_factor": 1, "configs": config}}
+            made = {topic: {"num_partitions": PARTITIONS, "replication_factor": copies(), "configs": config}}
             self.admin().create_topics(made, wait_for_metadata=True)
             consumer = self.consumer()
             consumer.end_offsets(self.places(topic))  # answered by leaders that are ready: see topics.py
@@ -307,6 +309,16 @@ class KafkaPython(Scenario):
         same(consumer.committed(place), 7, "committed")
         producer.close()
         consumer.close()
+
+    def produce_numbered(self, numbered: Numbered) -> None:
+        """``send`` with ``add_callback`` and ``add_errback``; idempotent."""
+        producer = KafkaProducer(**self.conf, enable_idempotence=True, acks="all")
+        for number, partition, value in numbered.paced():
+            sent = producer.send(numbered.topic, value, partition=partition)
+            sent.add_callback(lambda told, n=number: numbered.acknowledged(n, told.partition, told.offset))
+            sent.add_errback(lambda error, n=number: numbered.failed(n, error))
+        producer.flush()
+        producer.close()
 
     def member(self, told: Told, group: str, topic: str, session_ms: int) -> None:
         """``subscribe`` with a listener; commits what it has processed."""

@@ -21,11 +21,13 @@ class Member:
 
     :ivar owned: its partitions as it last told them; None until it has.
     :ivar read: every (partition, offset) that it has processed.
+    :ivar copied: the names of the records that it has written to another topic, as that topic has them.
     """
 
     def __init__(self, command: Sequence[str], changed: threading.Condition) -> None:
         self.owned: frozenset[int] | None = None
         self.read: list[tuple[int, int]] = []
+        self.copied: list[str] = []
         self.noise: list[str] = []
         self._changed = changed
         # A session of its own: a scenario may be a wrapper, and what is killed is all of it.
@@ -55,6 +57,7 @@ class Member:
             return
         if "owns" in said:
             self.owned = frozenset(said["owns"])
+        self.copied += said.get("copied", [])
         if "read" in said:
             self.read += [(partition, offset) for partition, offset in said["read"]]
 
@@ -63,14 +66,14 @@ class Member:
         """Return True if the process has not ended."""
         return self._process.poll() is None
 
-    def leave(self) -> None:
+    def leave(self, limit_s: float = LEAVE_S) -> None:
         """Close its input, and wait until it has left the group and ended.
 
         :raises AssertionError: it did not, or not well.
         """
         assert self._process.stdin is not None
         self._process.stdin.close()
-        status = self._process.wait(LEAVE_S)
+        status = self._process.wait(limit_s)
         self._reader.join(LEAVE_S)
         if status:
             raise AssertionError(f"a member left with status {status}: {''.join(self.noise)}")
@@ -87,10 +90,14 @@ class Member:
 
 
 class Members:
-    """All members that one group ever had. A context manager: no member outlives it."""
+    """All members that one group ever had. A context manager: no member outlives it.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    :param leave_s: how long one may take to leave.
+    """
+
+    def __init__(self, command: Sequence[str], leave_s: float = LEAVE_S) -> None:
         self._command = command
+        self._leave_s = leave_s
         self._changed = threading.Condition()
         self.present: list[Member] = []
         self.gone: list[Member] = []
@@ -110,7 +117,7 @@ class Members:
     def leave(self, member: Member) -> None:
         """A member leaves as the client does."""
         self._forget(member)
-        member.leave()
+        member.leave(self._leave_s)
 
     def kill(self, member: Member) -> None:
         """A member dies."""

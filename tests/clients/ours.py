@@ -40,10 +40,12 @@ from tests.clients.scenario import (
     POLL_S,
     SENT,
     WAIT_S,
+    Numbered,
     Pair,
     Scenario,
     Told,
     check_keyed,
+    copies,
     main,
     new_name,
     same,
@@ -160,7 +162,7 @@ class Ours(Scenario):
         """A topic of 6 partitions, whose leaders are ready: see topics.py."""
         topic = new_name()
         async with self.admin() as admin:
-            await admin.create_topic(topic, PARTITIONS, configs=config)
+            await admin.create_topic(topic, PARTITIONS, copies(), configs=config)
 
             async def known() -> bool:
                 return topic in {told.name for told in await admin.list_topics()}
@@ -415,6 +417,32 @@ class Ours(Scenario):
             await self.eventually("the topic is gone", gone)
 
     # -- members of groups
+
+    def produce_numbered(self, numbered: Numbered) -> None:
+        """``send``; idempotent."""
+        self.thread.call(lambda: Deferred.fromCoroutine(self._produce_numbered(numbered)))
+
+    async def _produce_numbered(self, numbered: Numbered) -> None:
+        producer = Producer(**self.settings, enable_idempotence=True, acks="all")
+
+        async def settle(number: int, sent: Any) -> None:
+            try:
+                told = await sent
+            except KafkaTXError as error:
+                numbered.failed(number, error)
+            else:
+                numbered.acknowledged(number, told.partition, told.offset)
+
+        try:
+            await producer.start()
+            settling = []
+            for number, partition, value in numbered.records():
+                await deferLater(self.thread.reactor, numbered.due_s(number))
+                sent = producer.send(numbered.topic, value, partition=partition)
+                settling.append(Deferred.fromCoroutine(settle(number, sent)))
+            await gatherResults(settling)
+        finally:
+            await producer.close()
 
     def member(self, told: Told, group: str, topic: str, session_ms: int) -> None:
         """``subscribe`` with a listener, or a connector's streams; commits what it has processed."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
+from tests.clients.leader_dies import Death
+from tests.clients.leader_rows import ROWS
 from tests.clients.matrix import CLIENTS
 from tests.clients.runner import Outcome
 from tests.clients.toolchains import HERE, ROOT
@@ -23,6 +26,21 @@ _HEAD = """\
 Unmodified clients against this broker, each asked for every feature in its own way. `make clients` runs the
 scenarios, in `tests/clients`, and writes this page; the Python clients and kcat are also among the tests.
 The column "control" tells how the same scenario went with Apache Kafka: a scenario that fails there is wrong.
+
+"""
+
+
+_DEATHS = """
+## Three brokers, and a leader dies
+
+`make clients BROKERS=3` runs these. A client sends numbered records to a topic with three copies, 100 in a
+second (`min.insync.replicas` 2, acks=all, idempotent), while two members of a group read and commit. Amid
+that the broker is killed that leads most partitions, and comes back ten seconds later. It passes when each
+record was acknowledged and is in the topic once, in the order of its partition; when the group has read
+each and its commits are the ends; when no client has reported an error; and when `kafkatx log dump` of the
+three replicas is the same up to the high watermark. What Spark and `kafkatx ingest` read was sent by
+librdkafka; each record is in their Parquet files once. A stream of Spark also copies the topic to another,
+at least once.
 
 """
 
@@ -86,7 +104,44 @@ def _lasting(results: Results) -> dict[str, list[str]]:
     }
 
 
-def page(ours: Kept, control: Kept) -> str:
+def load_deaths() -> dict[str, Death]:
+    """The results kept of :mod:`tests.clients.leader_dies`."""
+    path = os.path.join(RESULTS, "leader.json")
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return {name: Death(row["version"], Result(*row["result"])) for name, row in json.load(file).items()}
+
+
+def keep_deaths(deaths: Mapping[str, Death]) -> None:
+    """Keep the results of these rows beside those of others; one without its toolchain changes nothing."""
+    kept = load_deaths()
+    for name, death in deaths.items():
+        if name not in kept or death.result.result != NO_TOOLCHAIN:
+            kept[name] = death
+    rows = {
+        row.name: {
+            "version": kept[row.name].version,
+            "result": [kept[row.name].result.result, kept[row.name].result.detail.partition("\n")[0]],
+        }
+        for row in ROWS
+        if row.name in kept
+    }
+    os.makedirs(RESULTS, exist_ok=True)
+    with open(os.path.join(RESULTS, "leader.json"), "w") as file:
+        json.dump(rows, file, indent=1)
+        file.write("\n")
+
+
+def _deaths(deaths: Mapping[str, Death]) -> str:
+    """The section of leaders that die; empty if nothing is kept."""
+    if not deaths:
+        return ""
+    rows = [[name, death.version or "-", *death.result] for name, death in deaths.items()]
+    return _DEATHS + _lines(["client", "version", "a leader dies", "what was counted"], rows)
+
+
+def page(ours: Kept, control: Kept, deaths: Mapping[str, Death] = MappingProxyType({})) -> str:
     """The text of ``docs/clients.md``."""
     rows = [
         [name, outcome.version or "-", *_cells(outcome.results), _control(control.get(name))]
@@ -100,6 +155,7 @@ def page(ours: Kept, control: Kept) -> str:
         + _lines(["feature", "passes when"], meanings)
         + "\n## What failed, what is not offered, and what passed with a remark\n\n"
         + _reasons(ours)
+        + _deaths(deaths)
     )
 
 
@@ -124,4 +180,4 @@ def _reasons(kept: Kept) -> str:
 def write_page() -> None:
     """Write ``docs/clients.md`` from all results that are kept."""
     with open(PAGE, "w") as file:
-        file.write(page(load("kafkatx"), load("apache")))
+        file.write(page(load("kafkatx"), load("apache"), load_deaths()))

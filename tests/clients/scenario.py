@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 import traceback
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from tests.clients.features import PARTITIONS
 
 Pair = tuple[bytes, bytes]
 
@@ -20,6 +23,11 @@ SENT = [(b"key-%d" % (number % 17), b"value-%d" % number) for number in range(30
 
 BIG = [(b"key-%d" % (number % 17), b"value-%d|" % number * 20) for number in range(300)]
 """The same, worth compressing."""
+
+
+def copies() -> int:
+    """Return the replication factor of topics; the runner gives it to programs in all languages."""
+    return int(os.environ.get("KAFKATX_COPIES", "1"))
 
 
 def say(**line: object) -> None:
@@ -99,6 +107,46 @@ class Told:
         say(read=list(places))
 
 
+class Numbered:
+    """Records 0, 1, 2 and so on at a steady pace, each partition in turn, and what becomes of them.
+
+    :param rate: records per second.
+    """
+
+    def __init__(self, topic: str, count: int, rate: float) -> None:
+        self.topic = topic
+        self._count, self._rate = count, rate
+        self._begun_s = time.monotonic()
+
+    def records(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield number, partition and value of each record, none of them waited for."""
+        for number in range(self._count):
+            yield number, number % PARTITIONS, value_of(number)
+
+    def due_s(self, number: int) -> float:
+        """Return the seconds until a record is to be sent."""
+        return max(self._begun_s + number / self._rate - time.monotonic(), 0.0)
+
+    def paced(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield the records when they are due."""
+        for number, partition, value in self.records():
+            time.sleep(self.due_s(number))
+            yield number, partition, value
+
+    def acknowledged(self, number: int, partition: int, offset: int) -> None:
+        """The broker has a record."""
+        say(acknowledged=[number, partition, offset])
+
+    def failed(self, number: int, error: object) -> None:
+        """The client has given a record up."""
+        say(failed=[number, f"{type(error).__name__}: {error}"])
+
+
+def value_of(number: int) -> bytes:
+    """Return the value of a numbered record."""
+    return b"client:%d|" % number + b"x" * 100
+
+
 class Scenario:
     """The features of one client: a method for each, named as the feature is; it raises where that fails.
 
@@ -116,6 +164,10 @@ class Scenario:
 
     def member(self, told: Told, group: str, topic: str, session_ms: int) -> None:
         """Be a member of a group until ``told.leave`` is set, then leave it."""
+        raise NotImplementedError
+
+    def produce_numbered(self, numbered: Numbered) -> None:
+        """Produce numbered records, acks=all, and tell how each went."""
         raise NotImplementedError
 
     def run(self, features: Sequence[str]) -> None:
@@ -139,5 +191,9 @@ def main(make: Callable[[str, str], Scenario]) -> None:
     if what == "member":
         group, topic, session_ms = rest
         scenario.member(Told(), group, topic, int(session_ms))
+    elif what == "produce":
+        topic, count, rate = rest
+        say(version=scenario.version())
+        scenario.produce_numbered(Numbered(topic, int(count), float(rate)))
     else:
         scenario.run(rest)

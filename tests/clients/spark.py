@@ -15,9 +15,22 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.clients.features import PARTITIONS
-from tests.clients.scenario import BIG, SENT, Pair, Scenario, check_keyed, main, new_name, same
+from tests.clients.scenario import (
+    BIG,
+    SENT,
+    Pair,
+    Scenario,
+    Told,
+    check_keyed,
+    main,
+    new_name,
+    same,
+    say,
+    until,
+)
 from tests.clients.toolchains import ROOT, SPARK
 
+LONG_S = 300.0
 _CODECS = ("gzip", "snappy", "lz4", "zstd")
 _SETTINGS = {
     "spark.driver.memory": "1g",
@@ -113,6 +126,32 @@ class Spark(Scenario):
         query = self.at(writer, topic=copy, checkpointLocation=checkpoint).start()
         query.awaitTermination()
 
+    def member(self, told: Told, group: str, topic: str, session_ms: int) -> None:
+        """A stream into Parquet files and one into another topic; at the end all rows of both are told."""
+        copy, source = f"{topic}-copy", {"subscribe": topic, "startingOffsets": "earliest"}
+        with tempfile.TemporaryDirectory(prefix="kafkatx-clients-") as folder:
+            table, checkpoint = os.path.join(folder, "table"), os.path.join(folder, "checkpoint")
+            found = self.at(self._spark.readStream, **source).load()
+            rows = found.selectExpr("partition", "offset", "CAST(value AS STRING) AS value")
+            files = rows.writeStream.format("parquet").option("path", table)
+            files = files.option("checkpointLocation", f"{checkpoint}-files").start()
+            copying = self.at(found.select("key", "value").writeStream, topic=copy)
+            copied = copying.option("checkpointLocation", f"{checkpoint}-copy").start()
+            until("the streams have begun", lambda: all(map(_has_rows, (files, copied))), LONG_S)
+            told.assigned(range(PARTITIONS))
+            told.leave.wait()
+            for query in (files, copied):
+                query.processAllAvailable()
+                query.stop()
+            kept = self._spark.read.parquet(table).collect()
+            told.read((row.partition, row.offset) for row in kept)
+            say(
+                copied=sorted(
+                    bytes(row.value).partition(b"|")[0].decode() for row in self.table(copy).collect()
+                )
+            )
+            self._spark.stop()
+
     def seek_by_time(self) -> None:
         """``startingTimestamp``."""
         topic = new_name()
@@ -123,6 +162,13 @@ class Spark(Scenario):
         # A partition that has nothing as late is not an error.
         late = {"startingOffsetsByTimestampStrategy": "latest"}
         check_keyed(self.read(topic, startingTimestamp=str(between), **late), BIG)
+
+
+def _has_rows(query: Any) -> bool:
+    """Return True if a stream has taken some; raise if it has ended."""
+    if query.exception() is not None:
+        raise AssertionError(str(query.exception()))
+    return any(progress["numInputRows"] for progress in query.recentProgress)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from tests.clients import page
 from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Result
+from tests.clients.leader_dies import Death
 from tests.clients.runner import Outcome
 from tests.clients.toolchains import HERE
 
@@ -27,7 +28,9 @@ class PageTests(SynchronousTestCase):
         """The page is what the results in the repository give."""
         self.patch(page, "RESULTS", os.path.join(HERE, "results"))
         with open(page.PAGE) as file:
-            self.assertEqual(file.read(), page.page(page.load("kafkatx"), page.load("apache")))
+            self.assertEqual(
+                file.read(), page.page(page.load("kafkatx"), page.load("apache"), page.load_deaths())
+            )
 
     def test_failure_is_told(self) -> None:
         """A failure is in the table, and its reason below."""
@@ -57,6 +60,18 @@ class PageTests(SynchronousTestCase):
         page.keep("kafkatx", {"kafkajs": outcome(PASS)})
         page.keep("kafkatx", {"kafkajs": outcome(NO_TOOLCHAIN)})
         self.assertEqual(page.load("kafkatx")["kafkajs"].results["consume"].result, PASS)
+
+    def test_deaths(self) -> None:
+        """Figures of leaders that died are kept by client, and are on the page."""
+        page.keep_deaths({"kafka-python": Death("3", Result(PASS, "9 sent\nmore"))})
+        page.keep_deaths(
+            {"aiokafka": Death("1", Result(FAIL, "lost")), "kafka-python": Death("3", Result(NO_TOOLCHAIN))}
+        )
+        kept = page.load_deaths()
+        self.assertEqual(kept["kafka-python"].result, (PASS, "9 sent"))
+        text = page.page({}, {}, kept)
+        self.assertIn("| 9 sent", text)
+        self.assertIn("| fail ", text)
 
     def test_not_offered(self) -> None:
         """Features that are not offered have their reason below the table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.clients.features import PARTITIONS
-from tests.clients.scenario import WAIT_S, new_name, until
+from tests.clients.scenario import WAIT_S, copies, new_name, until
 
 _NOT_LED = {"_NOENT", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "UNKNOWN_TOPIC_OR_PART"}
 """What librdkafka says of a partition whose leader nobody knows yet, or which does not know itself."""
@@ -20,7 +20,7 @@ def new_topic(admin: Any, **config: str) -> str:
     from confluent_kafka.admin import NewTopic
 
     topic = new_name()
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1, config=config)])[topic].result(WAIT_S)
+    admin.create_topics([NewTopic(topic, PARTITIONS, copies(), config=config)])[topic].result(WAIT_S)
     until("the partitions of a new topic are led", lambda: led(admin, topic))
     return topic
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -31,6 +32,10 @@ func main() {
 		return
 	}
 	say(map[string]any{"version": version()})
+	if os.Args[2] == "produce" {
+		must(s.produceNumbered(os.Args[4], os.Args[5], os.Args[6]))
+		return
+	}
 	for _, feature := range os.Args[4:] {
 		s.try(feature)
 	}
@@ -134,13 +139,22 @@ func (s scenario) admin() *kadm.Client { return kadm.NewClient(s.client()) }
 func (s scenario) newTopic(ctx context.Context, configs map[string]*string) string {
 	topic, admin := newName("topic"), s.admin()
 	defer admin.Close()
-	_, err := admin.CreateTopic(ctx, partitions, 1, configs, topic)
+	_, err := admin.CreateTopic(ctx, partitions, copies(), configs, topic)
 	must(err)
 	until("the leaders are ready: see topics.py", func() bool {
 		ends, err := admin.ListEndOffsets(ctx, topic)
 		return err == nil && ends.Error() == nil && len(ends[topic]) == partitions
 	})
 	return topic
+}
+
+// copies is the replication factor of topics, which the runner gives.
+func copies() int16 {
+	number, err := strconv.Atoi(os.Getenv("KAFKATX_COPIES"))
+	if err != nil {
+		return 1
+	}
+	return int16(number)
 }
 
 func value(prefix string, n int) string { return fmt.Sprintf("%s%0200d", prefix, n) }

@@ -35,6 +35,7 @@ import org.apache.kafka.common.utils.AppInfoParser;
 public final class Scenario {
     static final int PARTITIONS = 6;
     static final int COUNT = 300;
+    static final short COPIES = Short.parseShort(System.getenv().getOrDefault("KAFKATX_COPIES", "1"));
     static final long WAIT_S = 20;
 
     final String variant;
@@ -52,6 +53,10 @@ public final class Scenario {
             return;
         }
         say(Map.of("version", AppInfoParser.getVersion()));
+        if (arguments[1].equals("produce")) {
+            new Numbered(scenario).run(arguments[3], Integer.parseInt(arguments[4]), Double.parseDouble(arguments[5]));
+            System.exit(0);
+        }
         for (String feature : Arrays.asList(arguments).subList(3, arguments.length)) {
             scenario.tryFeature(feature);
         }
@@ -160,7 +165,7 @@ public final class Scenario {
     String newTopic(Map<String, String> configs) throws Exception {
         String topic = newName("topic");
         try (Admin admin = Admin.create(conf())) {
-            get(admin.createTopics(List.of(new NewTopic(topic, PARTITIONS, (short) 1).configs(configs))).all());
+            get(admin.createTopics(List.of(new NewTopic(topic, PARTITIONS, COPIES).configs(configs))).all());
             until("the leaders are ready: see topics.py", () -> led(admin, topic));
         }
         return topic;

@@ -15,9 +15,11 @@ async function withAdmin(kafka, ask) {
   }
 }
 
+const COPIES = Number(process.env.KAFKATX_COPIES || 1)
+
 async function newTopic(kafka, configEntries = []) {
   const topic = newName('topic')
-  const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: 1, configEntries }]
+  const topics = [{ topic, numPartitions: PARTITIONS, replicationFactor: COPIES, configEntries }]
   await withAdmin(kafka, admin => admin.createTopics({ topics, waitForLeaders: true }))
   return topic
 }

@@ -45,6 +45,8 @@ class Log:
     leader: int = 1
     replicas: tuple[int, ...] = ()
     """The leader alone if empty."""
+    isr: tuple[int, ...] = ()
+    """All replicas if empty."""
     batches: list[bytes] = attrs.Factory(list)
     start: int = 0
     end: int = 0
@@ -161,7 +163,7 @@ class FakeCluster:
                 leader_id=log.leader,
                 leader_epoch=log.epoch,
                 replica_nodes=list(log.replicas) or [log.leader],
-                isr_nodes=list(log.replicas) or [log.leader],
+                isr_nodes=list(log.isr or log.replicas) or [log.leader],
             )
             for index, log in enumerate(self.topics[name])
         ]

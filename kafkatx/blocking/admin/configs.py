@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kafkatx.clientcore.admin import configs as messages
 from kafkatx.clientcore.admin.configs import ConfigEntry, Resource
-from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
 
 if TYPE_CHECKING:
     from kafkatx.blocking.cluster import Cluster
     from kafkatx.blocking.connection import Channel
+
+TOPICS_PER_REQUEST = 500
 
 
 class Configs:
@@ -35,6 +38,24 @@ class Configs:
             return messages.entries(channel.request(request, version), resource, version)
 
         return self._cluster.retrying(attempt)
+
+    def values_of_topics(self, name: str, topics: Collection[str]) -> dict[str, str]:
+        """Return the value of one config by topic; topics whose configs are not shown are left out.
+
+        It sends a request for every 500 topics.
+
+        :raises RequestError: UNSUPPORTED_VERSION from a broker older than Kafka 0.11.
+        """
+        found: dict[str, str] = {}
+        names = sorted(topics)
+        for at in range(0, len(names), TOPICS_PER_REQUEST):
+            request = messages.value_request(name, names[at : at + TOPICS_PER_REQUEST])
+            found |= messages.values(self._cluster.retrying(partial(self._any, request)), name)
+        return found
+
+    def _any(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+        response: DescribeConfigsResponse = self._cluster.any_broker().request(request)
+        return response
 
     def alter(
         self,

@@ -46,12 +46,37 @@ class OfflinePartition:
     """A partition that cannot be used now.
 
     :ivar error: Kafka's name of the error.
+    :ivar leader: the broker that should lead it, -1 if there is none.
+    :ivar isr: the in-sync replicas of its last state.
     """
 
     topic: str
     partition: int
     replicas: list[int]
     error: str
+    leader: int = -1
+    isr: list[int] = attrs.Factory(list)
+
+
+@attrs.frozen
+class LaggingPartition:
+    """A partition with a leader that lacks in-sync replicas.
+
+    :ivar min_isr: ``min.insync.replicas`` of the topic, at most the number of replicas; None if the broker
+        does not show it.
+    """
+
+    topic: str
+    partition: int
+    leader: int
+    replicas: list[int]
+    isr: list[int]
+    min_isr: int | None = None
+
+    @property
+    def below_min(self) -> bool:
+        """True if producers with ``acks=all`` are refused."""
+        return self.min_isr is not None and len(self.isr) < self.min_isr
 
 
 @attrs.frozen
@@ -60,20 +85,25 @@ class ClusterHealth:
 
     :ivar controller: -1 if there is none.
     :ivar partitions: number of partitions of all topics.
-    :ivar under_replicated: number of partitions with a leader that lack in-sync replicas.
+    :ivar under_replicated: partitions with a leader that lack in-sync replicas.
     """
 
     cluster_id: str | None
     controller: int
     brokers: list[BrokerHealth]
     partitions: int
-    under_replicated: int
+    under_replicated: list[LaggingPartition]
     offline: list[OfflinePartition]
 
     @property
     def led(self) -> int:
         """Number of partitions with a leader."""
         return self.partitions - len(self.offline)
+
+    @property
+    def under_min_isr(self) -> list[LaggingPartition]:
+        """The under-replicated partitions with fewer in-sync replicas than ``min.insync.replicas``."""
+        return [partition for partition in self.under_replicated if partition.below_min]
 
 
 @attrs.frozen
@@ -139,7 +169,8 @@ def health(found: ClusterMetadata, answers: Answers) -> ClusterHealth:
     leads: Counter[int] = Counter()
     replicas: Counter[int] = Counter()
     offline = []
-    under_replicated = total = 0
+    under_replicated = []
+    total = 0
     for name, topic in sorted(found.topics.items()):
         for partition in topic.partitions.values():
             total += 1
@@ -147,16 +178,46 @@ def health(found: ClusterMetadata, answers: Answers) -> ClusterHealth:
             error = _problem(partition, name, answers)
             if error is not None:
                 offline.append(
-                    OfflinePartition(name, partition.partition, list(partition.replicas), error.name)
+                    OfflinePartition(
+                        name,
+                        partition.partition,
+                        list(partition.replicas),
+                        error.name,
+                        partition.leader,
+                        list(partition.isr),
+                    )
                 )
                 continue
             leads[partition.leader] += 1
-            under_replicated += len(partition.isr) < len(partition.replicas)
+            if len(partition.isr) < len(partition.replicas):
+                under_replicated.append(
+                    LaggingPartition(
+                        name,
+                        partition.partition,
+                        partition.leader,
+                        list(partition.replicas),
+                        list(partition.isr),
+                    )
+                )
     brokers = [
         _broker(broker_id, found, answers, leads[broker_id], replicas[broker_id])
         for broker_id in sorted({*found.brokers, *replicas})
     ]
     return ClusterHealth(found.cluster_id, found.controller_id, brokers, total, under_replicated, offline)
+
+
+def with_min_isr(state: ClusterHealth, values: Mapping[str, str]) -> ClusterHealth:
+    """Add ``min.insync.replicas`` to the partitions that lack in-sync replicas.
+
+    :param values: the setting's value by topic; a topic may be missing.
+    """
+    lagging = [
+        attrs.evolve(one, min_isr=min(int(values[one.topic]), len(one.replicas)))
+        if values.get(one.topic, "").isdecimal()
+        else one
+        for one in state.under_replicated
+    ]
+    return attrs.evolve(state, under_replicated=lagging)
 
 
 def _problem(partition: PartitionMetadata, topic: str, answers: Answers) -> ErrorCode | None:

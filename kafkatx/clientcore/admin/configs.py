@@ -114,6 +114,24 @@ def describe_request(resource: Resource, synonyms: bool) -> DescribeConfigsReque
     return DescribeConfigsRequest([asked], include_synonyms=synonyms)
 
 
+def value_request(name: str, topics: Collection[str]) -> DescribeConfigsRequest:
+    """Return the request for one config of several topics."""
+    return DescribeConfigsRequest(
+        [DescribeConfigsResource(ResourceType.TOPIC, topic, configuration_keys=[name]) for topic in topics]
+    )
+
+
+def values(response: DescribeConfigsResponse, name: str) -> dict[str, str]:
+    """Return the value of one config by topic; topics whose configs are not shown are left out."""
+    return {
+        result.resource_name: entry.value
+        for result in response.results
+        if not result.error_code
+        for entry in result.configs
+        if entry.name == name and entry.value is not None
+    }
+
+
 def entries(response: DescribeConfigsResponse, resource: Resource, version: int) -> dict[str, ConfigEntry]:
     """Return the configs by name, in order.
 

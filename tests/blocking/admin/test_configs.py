@@ -43,6 +43,18 @@ class ConfigsTests(SynchronousTestCase):
         self.assertEqual((found["secret"].value, found["secret"].sensitive), (None, True))
         self.assertTrue(self.fake.sent(DescribeConfigsRequest)[0].include_synonyms)
 
+    def test_values_of_topics(self) -> None:
+        """One config of many topics takes a request for each 500; what is not shown is left out."""
+        self.assertEqual(self.configs.values_of_topics("retention.ms", ["t"]), {"t": "5"})
+        (asked,) = self.fake.sent(DescribeConfigsRequest)[0].resources
+        self.assertEqual(asked.configuration_keys, ["retention.ms"])
+        self.assertEqual(self.configs.values_of_topics("retention.ms", ["gone"]), {})
+        del self.fake.requests[:]
+        self.configs.values_of_topics("retention.ms", [f"t{n}" for n in range(501)])
+        sizes = [len(sent.resources) for sent in self.fake.sent(DescribeConfigsRequest)]
+        self.assertEqual(sizes, [500, 1])
+        self.assertEqual(self.configs.values_of_topics("retention.ms", []), {})
+
     def test_newer_broker(self) -> None:
         """Numbers that we do not know are unknown, not an error."""
         entry = self.configs.describe(T)["future"]

@@ -8,13 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kafkatx.testing.cluster import EmbeddedCluster
+    from kafkatx.testing.cluster import AsyncCluster, EmbeddedCluster
     from kafkatx.testing.embedded import AsyncBroker, EmbeddedBroker
     from kafkatx.testing.errors import BrokerDidNotStart, MessagesMissing
     from kafkatx.testing.messages import Message
 
 __all__ = [
     "AsyncBroker",
+    "AsyncCluster",
     "BrokerDidNotStart",
     "EmbeddedBroker",
     "EmbeddedCluster",
@@ -24,6 +25,7 @@ __all__ = [
 
 _MODULES = {
     "AsyncBroker": "embedded",
+    "AsyncCluster": "cluster",
     "BrokerDidNotStart": "errors",
     "EmbeddedBroker": "embedded",
     "EmbeddedCluster": "cluster",

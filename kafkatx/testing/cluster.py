@@ -2,6 +2,7 @@
 
 Each broker is an :class:`~kafkatx.testing.embedded.EmbeddedBroker`. Their shared state is kept by a server in
 a thread of this process (:mod:`kafkatx.testing.tree_thread`), or by a ZooKeeper that the caller names.
+:class:`EmbeddedCluster` is the cluster for blocking code, :class:`AsyncCluster` the same one for coroutines.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Literal
 
 from kafkatx.scratch import Scratch
-from kafkatx.testing.embedded import START_S, TIMEOUT_S, EmbeddedBroker, SettingValue, setting_text
+from kafkatx.testing.embedded import (
+    START_S,
+    TIMEOUT_S,
+    AsyncBroker,
+    EmbeddedBroker,
+    SettingValue,
+    setting_text,
+)
 from kafkatx.testing.messages import (
     Message,
     Text,
@@ -25,6 +34,7 @@ from kafkatx.testing.messages import (
     wait_for_brokers,
     wait_for_leaders,
 )
+from kafkatx.testing.off_loop import run_in_thread
 from kafkatx.testing.tree_thread import TreeThread
 from kafkatx.types import TopicPartition
 
@@ -37,6 +47,8 @@ class EmbeddedCluster:
 
         with EmbeddedCluster(3) as cluster:
             producer = KafkaProducer(bootstrap_servers=cluster.bootstrap)
+
+    ``async with`` gives an :class:`AsyncCluster`.
 
     :ivar brokers: the brokers by id; each can be stopped, killed (in a process) and started again.
     :ivar data_dir: the directory of the cluster's state and of the brokers' logs, each in one of its own.
@@ -107,6 +119,14 @@ class EmbeddedCluster:
         broker = self.brokers[broker_id].start()
         broker.settings["listeners"] = f"PLAINTEXT://{broker.bootstrap}"
         return broker
+
+    def restart_broker(self, broker_id: int) -> EmbeddedBroker:
+        """Stop a broker as SIGTERM does, if it runs, and start it again at the same address.
+
+        :raises BrokerDidNotStart: the message says why.
+        """
+        self.brokers[broker_id].stop()
+        return self.start_broker(broker_id)
 
     def expire_session(self, broker_id: int) -> None:
         """End the session of a broker, which registers again, and leads only what it is given from then on.
@@ -190,3 +210,101 @@ class EmbeddedCluster:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> AsyncCluster:
+        return await AsyncCluster(self).start()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await AsyncCluster(self).close()
+
+
+class AsyncCluster:
+    """An :class:`EmbeddedCluster` for coroutines: its methods run in a worker thread and are awaited.
+
+    It works under asyncio (also with pytest-asyncio and anyio), trio and Twisted's reactor.
+
+    :ivar brokers: the brokers by id, with methods to await.
+    """
+
+    def __init__(self, cluster: EmbeddedCluster) -> None:
+        self.cluster = cluster
+        self.brokers = {broker_id: AsyncBroker(broker) for broker_id, broker in cluster.brokers.items()}
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses of all brokers, ``host:port`` with commas between, once started."""
+        return self.cluster.bootstrap
+
+    @property
+    def data_dir(self) -> str:
+        """The directory of the cluster's state and of the brokers' logs."""
+        return self.cluster.data_dir
+
+    async def start(self) -> AsyncCluster:
+        """Start the brokers; see :meth:`EmbeddedCluster.start`."""
+        await run_in_thread(self.cluster.start)
+        return self
+
+    async def start_broker(self, broker_id: int) -> AsyncBroker:
+        """Start a broker; see :meth:`EmbeddedCluster.start_broker`."""
+        await run_in_thread(partial(self.cluster.start_broker, broker_id))
+        return self.brokers[broker_id]
+
+    async def restart_broker(self, broker_id: int) -> AsyncBroker:
+        """Stop a broker and start it again; see :meth:`EmbeddedCluster.restart_broker`."""
+        await run_in_thread(partial(self.cluster.restart_broker, broker_id))
+        return self.brokers[broker_id]
+
+    async def expire_session(self, broker_id: int) -> None:
+        """End the session of a broker; see :meth:`EmbeddedCluster.expire_session`."""
+        await run_in_thread(partial(self.cluster.expire_session, broker_id))
+
+    async def move_leader(self, topic: str, partition: int, to: int) -> None:
+        """Give a partition another leader; see :meth:`EmbeddedCluster.move_leader`."""
+        await run_in_thread(partial(self.cluster.move_leader, topic, partition, to))
+
+    async def stop(self) -> None:
+        """Stop the brokers; see :meth:`EmbeddedCluster.stop`."""
+        await run_in_thread(self.cluster.stop)
+
+    async def close(self) -> None:
+        """Stop the brokers and remove the temporary directory; see :meth:`EmbeddedCluster.close`."""
+        await run_in_thread(self.cluster.close)
+
+    async def topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replication: int = 1,
+        configs: Mapping[str, SettingValue] = MappingProxyType({}),
+    ) -> str:
+        """Create a topic of a unique name; see :meth:`EmbeddedCluster.topic`."""
+        call = partial(
+            self.cluster.topic, name, partitions=partitions, replication=replication, configs=configs
+        )
+        return await run_in_thread(call)
+
+    async def produce(
+        self,
+        topic: str,
+        *values: Text | None,
+        key: Text | None = None,
+        partition: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Write messages; see :meth:`EmbeddedBroker.produce`."""
+        call = partial(produce, self.bootstrap, topic, values, key, partition, headers, timestamp_ms)
+        await run_in_thread(call)
+
+    async def messages(
+        self, topic: str, count: int | None = None, *, timeout_s: float = TIMEOUT_S
+    ) -> list[Message]:
+        """Return all messages of a topic; see :meth:`EmbeddedBroker.messages`."""
+        return await run_in_thread(partial(self.cluster.messages, topic, count, timeout_s=timeout_s))

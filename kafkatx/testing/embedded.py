@@ -248,6 +248,16 @@ class AsyncBroker:
         return self.broker.pid
 
     @property
+    def faults(self) -> BrokerFaults:
+        """The faults that can be injected; see :attr:`EmbeddedBroker.faults`. Their methods never wait."""
+        return self.broker.faults
+
+    @property
+    def running(self) -> bool:
+        """True if the broker was started and has not ended."""
+        return self.broker.running
+
+    @property
     def settings(self) -> Mapping[str, str]:
         """All settings that the broker is started with, as text."""
         return self.broker.settings
@@ -268,6 +278,22 @@ class AsyncBroker:
     async def kill(self) -> None:
         """Kill the broker; see :meth:`EmbeddedBroker.kill`."""
         await run_in_thread(self.broker.kill)
+
+    async def freeze(self) -> None:
+        """Freeze the broker; see :meth:`EmbeddedBroker.freeze`."""
+        await run_in_thread(self.broker.freeze)
+
+    async def thaw(self) -> None:
+        """End a freeze; see :meth:`EmbeddedBroker.thaw`."""
+        await run_in_thread(self.broker.thaw)
+
+    async def cut(self) -> None:
+        """Cut the broker off; see :meth:`EmbeddedBroker.cut`."""
+        await run_in_thread(self.broker.cut)
+
+    async def heal(self) -> None:
+        """End a cut; see :meth:`EmbeddedBroker.heal`."""
+        await run_in_thread(self.broker.heal)
 
     async def close(self) -> None:
         """Stop the broker and remove its temporary directory; see :meth:`EmbeddedBroker.close`."""

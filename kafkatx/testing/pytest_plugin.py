@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from kafkatx.testing.cluster import EmbeddedCluster
+    from kafkatx.testing.cluster import AsyncCluster, EmbeddedCluster
     from kafkatx.testing.embedded import AsyncBroker, EmbeddedBroker
 
 SECTION = "kafkatx broker log"
@@ -67,6 +67,25 @@ def kafkatx_async_broker(kafkatx_fresh_broker: EmbeddedBroker) -> AsyncBroker:
     return AsyncBroker(kafkatx_fresh_broker)
 
 
+@pytest.fixture
+def kafkatx_fresh_cluster(
+    kafkatx_settings: dict[str, str | int | float | bool],
+) -> Iterator[EmbeddedCluster]:
+    """Return a cluster of three brokers for one test, which may cut, freeze, stop or restart them."""
+    from kafkatx.testing.cluster import EmbeddedCluster
+
+    with EmbeddedCluster(3, kafkatx_settings) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def kafkatx_async_cluster(kafkatx_fresh_cluster: EmbeddedCluster) -> AsyncCluster:
+    """``kafkatx_fresh_cluster`` with methods to await, for tests that are coroutines."""
+    from kafkatx.testing.cluster import AsyncCluster
+
+    return AsyncCluster(kafkatx_fresh_cluster)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Note how much each broker has logged before the test."""
     item.stash[_marks] = {id(broker): broker.log.count for broker in _brokers()}
@@ -100,7 +119,7 @@ def _uses(item: pytest.Item, broker: EmbeddedBroker) -> bool:
     return any(
         value is broker
         or getattr(value, "broker", None) is broker
-        or broker in _all_of(getattr(value, "brokers", None))
+        or broker in _all_of(getattr(getattr(value, "cluster", value), "brokers", None))
         for value in getattr(item, "funcargs", {}).values()
     )
 

@@ -89,6 +89,19 @@ class ExampleTests(ExampleTestCase):
         command += "sys.argv[1:] = ['test_trial']; run()"
         self.assertIn("PASSED (successes=1)", self.run_python("-c", command, str(EXAMPLES)))
 
+    def test_cluster_trial(self) -> None:
+        """A test for trial cuts off and restarts brokers of a cluster under Twisted's reactor."""
+        command = "import sys; sys.path[:0] = sys.argv[1:]; from twisted.scripts.trial import run; "
+        command += "sys.argv[1:] = ['test_cluster_trial']; run()"
+        self.assertIn("PASSED (successes=1)", self.run_python("-c", command, str(EXAMPLES)))
+
+    def test_pytest_cluster_fixture(self) -> None:
+        """A coroutine awaits the methods of a cluster of its own."""
+        plugin = "tests.testing.coroutine_plugin"
+        test = str(EXAMPLES / "test_cluster_fixture.py")
+        printed = self.run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", plugin, test)
+        self.assertIn("1 passed", printed)
+
     def test_unittest(self) -> None:
         """A test case of unittest starts a broker and closes it."""
         self.run_python(str(EXAMPLES / "test_unittest.py"))

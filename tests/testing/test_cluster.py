@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Cluster
 from kafkatx.errors import KafkaTXError
-from kafkatx.testing import EmbeddedCluster
+from kafkatx.testing import AsyncCluster, EmbeddedCluster
 from tests.until import until
 
 
@@ -103,6 +104,54 @@ class ClusterFaultsTests(SynchronousTestCase):
             cluster.expire_session(2)
             until(lambda: sum(leader_epochs(cluster, topic)) > epochs, "a later leader epoch")
             self.assertEqual({message.value for message in cluster.messages(topic, 2)}, {b"a", b"b"})
+
+    def test_frozen_process(self) -> None:
+        """A process that is frozen loses its session; thawed it is back, and killed it can be restarted."""
+        with EmbeddedCluster(2, run_in="process") as cluster:
+            cluster.brokers[2].freeze()
+            until(lambda: registered(cluster) == {1}, "broker 2 is gone")
+            cluster.brokers[2].thaw()
+            until(lambda: registered(cluster) == {1, 2}, "broker 2 is back")
+            cluster.brokers[2].kill()
+            self.assertFalse(cluster.brokers[2].running)
+            cluster.restart_broker(2)
+            until(lambda: registered(cluster) == {1, 2}, "broker 2 is back again")
+
+
+class AsyncClusterTests(SynchronousTestCase):
+    def test_async(self) -> None:
+        """A coroutine awaits what a blocking test calls, and its loop goes on meanwhile."""
+
+        async def main() -> AsyncCluster:
+            async with EmbeddedCluster(2) as cluster:
+                turns = 0
+
+                async def count() -> None:
+                    nonlocal turns
+                    while True:
+                        await asyncio.sleep(0)
+                        turns += 1
+
+                counting = asyncio.create_task(count())
+                topic = await cluster.topic("t", replication=2)
+                await cluster.produce(topic, "a")
+                await cluster.move_leader(topic, 0, to=2)
+                broker = await cluster.restart_broker(1)
+                self.assertTrue(broker.running)
+                await cluster.brokers[1].freeze()
+                await cluster.brokers[1].thaw()
+                await cluster.brokers[1].cut()
+                await cluster.brokers[1].heal()
+                await cluster.expire_session(2)
+                found = await cluster.messages(topic, 1)
+                self.assertEqual([message.value for message in found], [b"a"])
+                counting.cancel()
+                self.assertGreater(turns, 0)
+                return cluster
+
+        cluster = asyncio.run(main())
+        self.assertFalse(os.path.exists(cluster.data_dir))
+        self.assertFalse(any(broker.running for broker in cluster.brokers.values()))
 
 
 def registered(cluster: EmbeddedCluster) -> set[int]:

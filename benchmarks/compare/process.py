@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -96,6 +97,11 @@ class Server:
     def go_on(self) -> None:
         """SIGCONT to all of it."""
         os.killpg(self._process.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL to all of it, without waiting; :meth:`stop` waits."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """SIGTERM to all of it, and SIGKILL if that does not do."""

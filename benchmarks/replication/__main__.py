@@ -1,228 +1,148 @@
-"""Throughput, CPU and latency of three brokers with three copies, ``acks=all``, at least two in sync.
+"""Three brokers with three copies, ``acks=all``, at least two in sync, beside three of Apache Kafka.
 
-    python -m benchmarks.replication [--rounds N] [--systems NAME,...] [--seconds N] [--cells TEXT]
-        [--out FILE]
+    python -m benchmarks.replication [--rounds N] [--minutes M] [--systems NAME,...] [--seconds S]
+        [--cells TEXT] [--out FILE]
+    python -m benchmarks.replication --plot FILE [--to FOLDER]
 
-The systems are ``kafkatx`` (``kafkatx up --brokers 3``) and ``kafka-4`` (three Apache Kafka 4 processes in
-KRaft mode, each a broker and a controller). In each round each of them starts with empty data, and is warmed
-up. Producers are librdkafka's, in processes of their own, on the same cores. Cells:
+The systems are ``kafkatx`` (``kafkatx up --brokers 3``), ``kafka-4`` (three Apache Kafka 4 processes in KRaft
+mode, each a broker and a controller) and ``kafkatx-zookeeper`` (three brokers of ours with a ZooKeeper; gaps
+only). In each round each of them starts with empty data and is warmed up; the order changes from round to
+round. Brokers and clients share all cores. Cells:
 
-*   100 B, 1 kB and 10 kB; batches as the client makes them, and single messages; 1 and 10 producers. A first
-    run tells how many messages take about as long as ``--seconds``.
-*   ``latency``: 1,000 messages a second of 1 kB, from the producer to a consumer.
-*   ``catch-up``: a follower stands still while messages are produced, and goes on: MB/s until it is in sync,
-    and the latency of clients meanwhile.
+*   100 B, 1 kB and 10 kB; batches as the client makes them, and single messages; 1 and 10 producers: messages
+    a second, and CPU seconds of the brokers for a million.
+*   ``latency``: 1,000 messages a second of 1 kB: until the acknowledgement, and until a consumer has them.
+*   ``catch-up``: a follower stands still while 1 GB is produced, and goes on: MB/s until it is in sync, and
+    p99 of clients meanwhile beside that of before.
+*   ``SIGTERM`` and ``kill -9 of a leader``: the longest time without an acknowledgement.
 
-The table has the median over the rounds, and the range; ratios are those within a round. CPU is that of the
-three brokers, for the same number of messages.
+Five rounds take about half an hour. After each system's turn FILE has all figures so far, and after each
+round FILE with the ending ``.txt`` the table: an interrupted run counts as far as it went. ``--plot`` makes
+the pictures and ``copies.md`` of the documentation.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
-import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
+from datetime import datetime, timezone
+from pathlib import Path
+from types import FrameType
 
-import attrs
-
-from benchmarks.compare.loads import librdkafka, load
+from benchmarks.compare.machine import Watch, machine
 from benchmarks.compare.systems.apache import Apache
-from benchmarks.replication.clusters import LAG_MS, SYSTEMS, Copies
+from benchmarks.replication import cells, clusters, plots, report
 
-OURS, THEIRS = "kafkatx", "kafka-4"
-WARM_MESSAGES = 300_000
-PROBE = 20_000
-RATE, LATENCY_S = 1000, 15
-CATCH_UP_BYTES = 1_000_000_000
-LATENCY, CATCH_UP = "latency", "catch-up"
-Figures = dict[str, float]
+DOCUMENTS = Path(__file__).parents[2] / "docs" / "performance"
 
 
-@attrs.frozen
-class Cell:
-    """One load.
-
-    :ivar size: bytes of a message.
-    :ivar single: each message is a request of its own.
-    """
-
-    size: int
-    single: bool
-    producers: int
-
-    @property
-    def name(self) -> str:
-        """The name in the table."""
-        how = "single messages" if self.single else "batches"
-        return f"{self.size} B, {how}, {self.producers} producer{'s' * (self.producers > 1)}"
+def _tell(line: str) -> None:
+    print(f"{datetime.now():%H:%M:%S} {line}", flush=True)
 
 
-CELLS = [
-    Cell(*each)
-    for each in ((s, one, n) for s in (100, 1000, 10_000) for one in (False, True) for n in (1, 10))
-]
-
-
-def produce(cluster: Copies, topic: str, cell: Cell, count: int) -> Figures:
-    """Produce *count* messages in all; return messages a second and CPU seconds for a million."""
-    properties: dict[str, object] = {"p.acks": -1, "partitions": cell.producers if cell.producers > 1 else 1}
-    if cell.single:
-        properties |= {"p.batch.num.messages": 1, "p.linger.ms": 0}
-    properties["start"] = time.time() + 1.0
-    each = max(1, count // cell.producers)
-    command = librdkafka.command(cluster.port, ["produce", topic, each, cell.size], properties)
-    before = cluster.cpu()
-    done = [load.end(one) for one in [load.begin(None, command) for _ in range(cell.producers)]]
-    cpu_s = cluster.cpu().since(before).total_s
-    total = each * cell.producers
-    return {
-        "per_s": total / max(one["seconds"] for one in done),
-        "cpu_s": cpu_s / total * 1e6,
-    }
-
-
-def measure_cell(cluster: Copies, cell: Cell, seconds: float) -> Figures:
-    """Measure a cell in a topic of its own."""
-    topic = f"load-{time.monotonic_ns()}"
-    cluster.create_topic(topic, 10 if cell.producers > 1 else 1)
-    try:
-        probe = max(cell.producers * 100, PROBE // (cell.size // 100))
-        rate = produce(cluster, topic, cell, probe)["per_s"]
-        return produce(cluster, topic, cell, max(probe, int(rate * seconds)))
-    finally:
-        cluster.delete_topic(topic)
-
-
-def measure_latency(cluster: Copies, topic: str, seconds: float) -> Figures:
-    """Produce at a rate, and consume."""
-    properties = {"rate": RATE, "p.linger.ms": 0, "p.acks": -1, "c.fetch.wait.max.ms": 500}
-    command = librdkafka.command(cluster.port, ["latency", topic, int(RATE * seconds), 1000], properties)
-    done = load.end(load.begin(None, command))
-    return {name: done[name] for name in ("p50_ms", "p99_ms", "max_ms")}
-
-
-def measure_catch_up(cluster: Copies) -> Figures:
-    """Freeze a follower while messages are produced, and see how it comes back."""
-    behind, paced = f"behind-{time.monotonic_ns()}", f"paced-{time.monotonic_ns()}"
-    cluster.create_topic(behind, 1)
-    cluster.create_topic(paced, 1)
-    quiet = measure_latency(cluster, paced, LATENCY_S)
-    pid = cluster.freeze_follower(behind)
-    try:
-        time.sleep(2.5 * LAG_MS / 1000)
-        produce(cluster, behind, Cell(1000, False, 1), CATCH_UP_BYTES // 1000)
-    finally:
-        began_s = time.monotonic()
-        os.kill(pid, signal.SIGCONT)
-    properties = {"rate": RATE, "p.linger.ms": 0, "p.acks": -1, "c.fetch.wait.max.ms": 500}
-    command = librdkafka.command(cluster.port, ["latency", paced, RATE * LATENCY_S, 1000], properties)
-    clients = load.begin(None, command)
-    cluster.wait_in_sync(behind)
-    took_s = time.monotonic() - began_s
-    busy = load.end(clients)
-    return {
-        "mb_per_s": CATCH_UP_BYTES / took_s / 1e6,
-        "quiet_p99_ms": quiet["p99_ms"],
-        "p99_ms": busy["p99_ms"],
-    }
-
-
-def measure(system: str, cells: Sequence[str], seconds: float) -> dict[str, Figures]:
+def run_system(
+    system: str, names: list[str], seconds: float, rates: dict[str, dict[str, float]], failed: list[str]
+) -> report.Measured:
     """Start a system with empty data, and measure the cells."""
-    found: dict[str, Figures] = {}
-    with (
-        tempfile.TemporaryDirectory(dir=os.environ.get("KAFKATX_BENCH_DIR")) as folder,
-        SYSTEMS[system](folder) as cluster,
-    ):
-        cluster.create_topic("warm", 10)
-        produce(cluster, "warm", Cell(100, False, 10), WARM_MESSAGES)
-        produce(cluster, "warm", Cell(100, True, 10), WARM_MESSAGES // 10)
-        for cell in CELLS:
-            if cell.name in cells:
-                found[cell.name] = measure_cell(cluster, cell, seconds)
-                _tell(system, cell.name, found[cell.name])
-        for name, work in (
-            (LATENCY, partial(_latency, cluster)),
-            (CATCH_UP, partial(measure_catch_up, cluster)),
-        ):
-            if name in cells:
-                found[name] = work()
-                _tell(system, name, found[name])
-    return found
+    watch, begun_s = Watch(), time.monotonic()
+    mine: list[str] = []
+    found: dict[str, cells.Figures] = {}
+    with tempfile.TemporaryDirectory(
+        dir=os.environ.get("KAFKATX_BENCH_DIR"), prefix="kafkatx-copies-", ignore_cleanup_errors=True
+    ) as folder:
+        try:
+            with clusters.ALL[system](folder) as cluster:
+                if system != report.WITH_ZOOKEEPER:
+                    _warm(system, cluster)
+                found = cells.measure(
+                    cluster,
+                    [name for name in names if system != report.WITH_ZOOKEEPER or name in cells.GAPS],
+                    seconds,
+                    rates.setdefault(system, {}),
+                    lambda line: _tell(f"{system}: {line}"),
+                    mine,
+                )
+        except cells.FAILURES as error:
+            mine.append(f"{error!r}"[:500])
+            _tell(f"{system}: FAILED: {error!r}")
+    failed += [f"{system}: {line}" for line in mine]
+    took_s = time.monotonic() - begun_s
+    _tell(f"{system}: {took_s:.0f} s, {watch.stolen_percent():.0f}% of a core stolen by the host")
+    return report.Measured(found, watch.stolen_percent(), took_s)
 
 
-def _latency(cluster: Copies) -> Figures:
-    cluster.create_topic("paced", 1)
-    return measure_latency(cluster, "paced", LATENCY_S)
+def _warm(system: str, cluster: clusters.Copies) -> None:
+    try:
+        cells.warm(cluster)
+    except cells.FAILURES as error:  # on a busy machine it may take too long; the cells will tell
+        _tell(f"{system}: not warm: {error!r}")
 
 
-def _tell(system: str, name: str, figures: Figures) -> None:
-    told = ", ".join(f"{key} {value:,.2f}" for key, value in figures.items())
-    print(f"{system}: {name}: {told}", flush=True)
+def run(given: argparse.Namespace) -> report.Run:
+    """Measure all rounds, or as many as there is time for."""
+    systems = given.systems.split(",")
+    names = [name for name in cells.NAMES if given.cells in name]
+    done = report.Run(machine(), report.now_text(datetime.now(timezone.utc)))
+    rates: dict[str, dict[str, float]] = {}
+    begun_s, longest_s = time.monotonic(), 0.0
+    try:
+        for number in range(given.rounds):
+            round_s = time.monotonic()
+            left_s = given.minutes * 60 - (round_s - begun_s)
+            if given.minutes and number and longest_s > left_s:
+                _tell(
+                    f"{left_s / 60:.0f} minutes are left, a round takes {longest_s / 60:.1f}: this is the end"
+                )
+                break
+            _tell(f"round {number + 1} of {given.rounds}")
+            done.rounds.append({})
+            for system in systems if number % 2 == 0 else systems[::-1]:  # each is first equally often
+                done.rounds[-1][system] = run_system(system, names, given.seconds, rates, done.failed)
+                report.save(done, given.out)
+            longest_s = max(longest_s, time.monotonic() - round_s)
+            _tell(f"round {number + 1} took {longest_s / 60:.1f} minutes")
+            report.save_table(done, given.out)
+    except KeyboardInterrupt:
+        _tell("interrupted")
+    report.save(done, given.out)
+    report.save_table(done, given.out)
+    return done
 
 
-def table(rounds: Sequence[Mapping[str, Mapping[str, Figures]]]) -> str:
-    """Return a Markdown table of all cells.
-
-    :param rounds: for each round the figures by system and cell.
-    """
-    lines = ["| cell | kafkatx | Apache Kafka 4 | ratio | CPU ratio |", "|---|---|---|---|---|"]
-    first = rounds[0][next(iter(rounds[0]))]
-    for name, figures in first.items():
-        for key in figures:
-            if key == "cpu_s":
-                continue
-            ours, theirs = (
-                [one[system][name][key] for one in rounds if system in one] for system in (OURS, THEIRS)
-            )
-            ratio = cpu = ""
-            if ours and theirs:
-                ratio = spread([a / b for a, b in zip(ours, theirs, strict=True)], ".2f")
-                if "cpu_s" in figures:
-                    cpu = spread(
-                        [one[OURS][name]["cpu_s"] / one[THEIRS][name]["cpu_s"] for one in rounds], ".2f"
-                    )
-            label = name if key == "per_s" else f"{name}, {key}"
-            lines.append(f"| {label} | {spread(ours)} | {spread(theirs)} | {ratio} | {cpu} |")
-    return "\n".join(lines) + "\n"
-
-
-def spread(values: Sequence[float], form: str = ",.1f") -> str:
-    """Return ``median (lowest-highest)``; empty if there are no values."""
-    if not values:
-        return ""
-    return f"{statistics.median(values):{form}} ({min(values):{form}}-{max(values):{form}})"
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print, or draw."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replication")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--systems", default=",".join(SYSTEMS))
+    parser.add_argument(
+        "--minutes", type=float, default=0, help="begin no round that would end later; 0: none"
+    )
+    parser.add_argument("--seconds", type=float, default=3, help="of a throughput cell")
+    parser.add_argument("--systems", default=",".join(clusters.ALL))
     parser.add_argument("--cells", default="", help="measure cells whose names have this text")
-    parser.add_argument("--out", help="file for the figures, as JSON")
+    parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
+    parser.add_argument("--plot", type=Path, help="draw the figures of this file, and measure nothing")
+    parser.add_argument("--to", type=Path, default=DOCUMENTS, help="folder for pictures and tables")
     given = parser.parse_args()
-    systems = given.systems.split(",")
-    if THEIRS in systems and (missing := Apache(THEIRS, "4").missing()) is not None:
+    if given.plot:
+        done = report.load(given.plot)
+        plots.draw(done, given.to)
+        (given.to / "copies.md").write_text(report.page(done))
+        print(f"{given.to}: {', '.join(plots.NAMES)}, copies.md")
+        return
+    if report.THEIRS in given.systems.split(",") and (missing := Apache(report.THEIRS, "4").missing()):
         parser.error(f"Apache Kafka cannot be measured: {missing}")
-    names = [name for name in [*(cell.name for cell in CELLS), LATENCY, CATCH_UP] if given.cells in name]
-    rounds = []
-    for number in range(given.rounds):
-        order = systems if number % 2 == 0 else systems[::-1]  # each is first equally often
-        print(f"round {number + 1}", flush=True)
-        figures = {system: measure(system, names, given.seconds) for system in order}
-        rounds.append({system: figures[system] for system in systems})
-        if given.out:
-            with open(given.out, "w") as file:
-                json.dump(rounds, file, indent=1)
-    print(f"\n{table(rounds)}")
+    signal.signal(signal.SIGTERM, _interrupt)
+    done = run(given)
+    print(f"\n{report.table(done)}")
+    sys.exit(1 if done.failed else 0)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,15 @@
  *   load produce TOPIC COUNT SIZE [property=value ...]   as fast as it goes
  *   load consume TOPIC COUNT [property=value ...]        partition 0 from its beginning
  *   load latency TOPIC COUNT SIZE rate=N [property=...]  produce at a rate, and consume what comes
+ *   load acks TOPIC COUNT SIZE rate=N [property=...]     produce at a rate, and note when each is acknowledged
  *
  * Properties are librdkafka's, but for these: rate=N; partitions=N: produce to the first N in turn, RUN messages each
  * as sticky partitioners do; start=SECONDS since 1970: the load begins then, when others have connected, too.
  * "p." and "c." before a property's name give it to the producer or the consumer alone.
  * Prints one line of JSON:
- *   {"messages", "bytes", "seconds", "cpu_s", "errors", "p50_ms", "p99_ms", "p999_ms", "max_ms"}
- * with the percentiles of latency only: from handing a message to the producer to having it from the consumer.
+ *   {"messages", "bytes", "seconds", "cpu_s", "errors", "p50_ms", "p99_ms", "p999_ms", "max_ms", "gap_ms"}
+ * with the percentiles of latency and acks only: from handing a message to the producer to having it from the consumer,
+ * or to its acknowledgement. "gap_ms", of acks only: the longest time between two acknowledgements.
  */
 #include <librdkafka/rdkafka.h>
 #include <inttypes.h>
@@ -40,6 +42,10 @@ static char *values;
 static const char *topic;
 static char **properties;
 static int property_count;
+static int noting; /* the mode "acks" */
+static double *latencies, last_ack_s, gap_s;
+static long received;
+static atomic_int waiting;
 
 static double now_s(void) {
     struct timespec t;
@@ -56,6 +62,12 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, v
     (void)client;
     (void)opaque;
     if (message->err) atomic_fetch_add(&failed, 1);
+    else if (noting && message->_private) { /* the time of its sending; only note_acks() calls this then */
+        double now = now_s();
+        if (now - last_ack_s > gap_s) gap_s = now - last_ack_s;
+        last_ack_s = now;
+        latencies[received++] = (now - *(double *)message->_private) * 1e3;
+    }
 }
 
 static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
@@ -69,7 +81,7 @@ static rd_kafka_t *client(rd_kafka_type_t type) {
     if (type == RD_KAFKA_PRODUCER) {
         set(conf, "queue.buffering.max.messages", QUEUED_MESSAGES);
         set(conf, "queue.buffering.max.kbytes", "100000");
-        set(conf, "delivery.report.only.error", "true"); /* that all others are acknowledged, flush tells */
+        set(conf, "delivery.report.only.error", noting ? "false" : "true"); /* flush tells that the others are */
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
     } else {
         set(conf, "group.id", "load");
@@ -203,10 +215,6 @@ static double consume(long *messages, long *bytes) {
     return seconds;
 }
 
-static double *latencies;
-static long received;
-static atomic_int waiting;
-
 static void *receive(void *unused) {
     rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER);
     rd_kafka_topic_t *handle = topic_of(consumer);
@@ -259,6 +267,43 @@ static double latency(void) {
     return seconds;
 }
 
+/* Take acknowledgements as they come, not when the next message is due. */
+static void *note_acks(void *producer) {
+    while (atomic_load(&waiting)) rd_kafka_poll(producer, 100);
+    return NULL;
+}
+
+static double acks(void) {
+    rd_kafka_t *producer = client(RD_KAFKA_PRODUCER);
+    rd_kafka_topic_t *handle = topic_of(producer);
+    pthread_t noter;
+    if (!rate) die("acks", "give rate=");
+    fill();
+    produce_one(producer, handle, 0, values); /* connections and metadata are not what is measured */
+    if (rd_kafka_flush(producer, PATIENCE_S * 1000)) die("flush", "the first message was not delivered");
+    latencies = calloc(count, sizeof *latencies);
+    double *sent = calloc(count, sizeof *sent), start = begin();
+    last_ack_s = start;
+    atomic_store(&waiting, 1);
+    pthread_create(&noter, NULL, note_acks, producer);
+    for (long number = 0; number < count; number++) {
+        double ahead = start + (double)number / rate - now_s();
+        if (ahead > 0) usleep(ahead * 1e6);
+        sent[number] = now_s();
+        while (rd_kafka_produce(handle, 0, 0, value_of(number), size_bytes, NULL, 0, &sent[number]) == -1) {
+            if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+                die("produce", rd_kafka_err2str(rd_kafka_last_error()));
+            usleep(FULL_MS * 1000);
+        }
+    }
+    for (double end = now_s() + PATIENCE_S; rd_kafka_outq_len(producer) && now_s() < end;) usleep(1000);
+    double seconds = now_s() - start;
+    atomic_store(&waiting, 0);
+    pthread_join(noter, NULL);
+    atomic_fetch_add(&failed, rd_kafka_outq_len(producer));
+    return seconds;
+}
+
 static int ascending(const void *a, const void *b) {
     double difference = *(const double *)a - *(const double *)b;
     return (difference > 0) - (difference < 0);
@@ -289,9 +334,10 @@ static void keep_memory(void) {
 
 int main(int argc, char **argv) {
     keep_memory();
-    if (argc < 4) die("usage", "load produce|consume|latency TOPIC COUNT [SIZE] [property=value ...]");
+    if (argc < 4) die("usage", "load produce|consume|latency|acks TOPIC COUNT [SIZE] [property=value ...]");
     const char *mode = argv[1];
     int consuming = !strcmp(mode, "consume");
+    noting = !strcmp(mode, "acks");
     long messages = 0, bytes = 0;
     double seconds;
     topic = argv[2];
@@ -304,7 +350,8 @@ int main(int argc, char **argv) {
     if (!strcmp(mode, "produce")) seconds = produce();
     else if (consuming) seconds = consume(&messages, &bytes);
     else if (!strcmp(mode, "latency")) seconds = latency();
-    else die(mode, "produce, consume or latency"), seconds = 0;
+    else if (noting) seconds = acks();
+    else die(mode, "produce, consume, latency or acks"), seconds = 0;
     if (!consuming) {
         messages = count - atomic_load(&failed);
         bytes = messages * size_bytes;
@@ -318,6 +365,7 @@ int main(int argc, char **argv) {
     if (received)
         printf(", \"p50_ms\": %.4f, \"p99_ms\": %.4f, \"p999_ms\": %.4f, \"max_ms\": %.4f", percentile(.5),
                percentile(.99), percentile(.999), latencies[received - 1]);
+    if (noting) printf(", \"gap_ms\": %.4f", gap_s * 1e3);
     puts("}");
     return 0;
 }

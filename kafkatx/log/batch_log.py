@@ -125,8 +125,14 @@ class BatchLog:
         if not staged.batches:
             return
         # The request's buffer is used again: this is the copy that a disk would have made.
-        parts, changes = Parts(staged.buffers), self._appender.changes
-        batches = [(batch, b"".join(parts.take(batch.size))) for batch in staged.batches]
+        buffers, changes = staged.buffers, self._appender.changes
+        if len(buffers) == 2 * len(staged.batches):
+            # All of them are from producers: a fetch reply is one buffer with one batch or more.
+            pair = iter(buffers)
+            batches = [(batch, b"".join((next(pair), next(pair)))) for batch in staged.batches]
+        else:
+            parts = Parts(buffers)
+            batches = [(batch, b"".join(parts.take(batch.size))) for batch in staged.batches]
         try:
             self._storage.add(batches)
         except OSError:

@@ -9,7 +9,7 @@ class FailoverTests(TestCase):
     """A topic with three copies, whose leader goes away."""
 
     async def test_next_leader(self) -> None:
-        """What was acknowledged before a leader is cut off, and afterwards, is there."""
+        """Messages that were acknowledged before a leader is cut off, and afterwards, are there."""
         async with EmbeddedCluster(3) as cluster:
             orders = await cluster.topic("orders", replication=3, configs={"min.insync.replicas": 2})
             await cluster.move_leader(orders, 0, to=2)

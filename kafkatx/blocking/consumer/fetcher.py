@@ -14,6 +14,7 @@ import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
+from kafkatx.blocking.consumer.read_replicas import MAX_AGE_S, ReadReplicas
 from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.clientcore.errors import OffsetOutOfRange, check, retriable
 from kafkatx.clientcore.leader_hints import of_fetch
@@ -50,7 +51,10 @@ class Chunk(NamedTuple):
 
 @attrs.define(eq=False)
 class _Cursor:
-    """The read position in one partition; ``end`` is exclusive, None without end."""
+    """The read position in one partition; ``end`` is exclusive, None without end.
+
+    :ivar at_follower: True if its last fetch was sent to a follower (KIP-392).
+    """
 
     partition: int
     offset: int
@@ -58,6 +62,7 @@ class _Cursor:
     max_bytes: int
     moved_at: float
     empty_replies: int = 0
+    at_follower: bool = False
 
     @property
     def done(self) -> bool:
@@ -66,7 +71,7 @@ class _Cursor:
 
 @attrs.define(eq=False)
 class _LeaderConnection:
-    """A connection to one leader, and the fetch in flight on it."""
+    """A connection to one leader, or to a follower that it has named, and the fetch in flight on it."""
 
     channel: Channel
     ticket: int | None = None
@@ -90,6 +95,8 @@ class Fetcher:
         are held at a time.
     :param retry_timeout_s: time limit for errors in a row, and for reaching an end beyond the log; the
         cluster's ``timeout_s`` if None.
+    :param rack: ``client.rack``: leaders may name a follower in that rack, which is read then (KIP-392).
+    :param max_age_s: time after which a leader is asked again.
     :param idle_s: stop after this long without a record, although brokers answer; None: never.
     """
 
@@ -105,6 +112,8 @@ class Fetcher:
         isolation_level: int = 0,
         retry_timeout_s: float | None = None,
         idle_s: float | None = None,
+        rack: str = "",
+        max_age_s: float = MAX_AGE_S,
         wait: Callable[[Sequence[Channel], float], int] = first_readable,
     ) -> None:
         self.topic = topic
@@ -119,6 +128,7 @@ class Fetcher:
         self._limit_s = cluster.timeout_s if retry_timeout_s is None else retry_timeout_s
         self._retry_deadline = RetryDeadline(self._limit_s, cluster.backoff, cluster.clock, cluster.sleep)
         self._first_readable = wait
+        self._replicas = ReadReplicas(cluster, topic, rack, max_age_s)
         self._leaders: dict[tuple[str, int], _LeaderConnection] = {}
         share = min(max_bytes, max(MIN_PARTITION_BYTES, max_bytes // max(1, len(ranges))))
         cursors = [_Cursor(p, start, end, share, cluster.clock()) for p, (start, end) in ranges.items()]
@@ -170,17 +180,28 @@ class Fetcher:
         if not retriable(error):
             raise error
         self.close()
+        self._replicas.avoid_all()
         self._cluster.forget_metadata()
         self._retry_deadline.wait_or_raise(error)
 
     # -- requests
 
     def _send_fetches(self) -> None:
-        """Send a fetch to every leader that has none in flight."""
+        """Send a fetch to every broker that has none in flight, for partitions that are in none."""
         self._cursors = [cursor for cursor in self._cursors if not cursor.done]
         by_leader: dict[tuple[str, int], list[_Cursor]] = {}
+        in_flight = {
+            cursor.partition
+            for leader in self._leaders.values()
+            if leader.ticket is not None
+            for cursor in leader.requested
+        }
         for cursor in self._cursors:
-            node = self._cluster.leader_node(self.topic, cursor.partition)
+            if cursor.partition in in_flight:
+                continue
+            follower = self._replicas.follower(cursor.partition)
+            cursor.at_follower = follower is not None
+            node = follower or self._cluster.leader_node(self.topic, cursor.partition)
             address = (node.host, node.port)
             leader = self._leaders.get(address)
             if leader is None:
@@ -208,6 +229,7 @@ class Fetcher:
             max_bytes=max(self._max_bytes, cursors[0].max_bytes),
             isolation_level=self._isolation_level,
             topics=[FetchTopic(self.topic, topic_id, partitions)],
+            rack_id=self._replicas.rack_for(c.partition for c in cursors),
         )
 
     def _ready(self) -> _LeaderConnection:
@@ -237,7 +259,10 @@ class Fetcher:
                 try:
                     self._take_partition(cursor, answer, cursor is leader.requested[0], got)
                 except KafkaTXError as error:
-                    failed.append((cursor, error))
+                    if cursor.at_follower:  # its leader is asked instead, and may say the same
+                        self._replicas.avoid(cursor.partition)
+                    else:
+                        failed.append((cursor, error))
         if failed:
             names = {topic.topic_id: self.topic for topic in response.responses}
             self._cluster.take_leaders(of_fetch(response, names))
@@ -250,10 +275,17 @@ class Fetcher:
     def _take_partition(
         self, cursor: _Cursor, answer: PartitionData, was_first: bool, got: list[Chunk]
     ) -> None:
-        if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and not cursor.at_follower:
             raise self._out_of_range(cursor)
         check(answer.error_code, f"fetch from {self.topic} [{cursor.partition}]")
         records = memoryview(answer.records or b"")  # type: ignore[arg-type]  # decoded: never a FileSlice
+        if answer.preferred_read_replica >= 0:
+            if cursor.at_follower:  # replicas that name each other would never return records
+                self._replicas.avoid(cursor.partition)
+            else:
+                self._replicas.name(cursor.partition, answer.preferred_read_replica)
+            if not len(records):
+                return  # it tells nothing about the log: the records are at the replica
         size = 0
         for position, batch_size, _magic, _base_offset, last_offset, _max_timestamp in batches(records):
             size = position + batch_size
@@ -287,6 +319,8 @@ class Fetcher:
             cursor.empty_replies += 1
             if cursor.empty_replies > 1:
                 cursor.offset = cursor.end
+        elif cursor.at_follower and readable < cursor.end:
+            self._replicas.avoid(cursor.partition)  # it lags behind its leader
         elif self._cluster.clock() - cursor.moved_at > self._limit_s:
             raise RequestError(
                 ErrorCode.OFFSET_NOT_AVAILABLE if readable < 0 else ErrorCode.OFFSET_OUT_OF_RANGE,

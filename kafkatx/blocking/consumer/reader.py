@@ -7,6 +7,7 @@ from functools import partial
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.consumer.fetcher import MAX_BYTES, Fetcher
+from kafkatx.blocking.consumer.read_replicas import MAX_AGE_S
 from kafkatx.clientcore.consumer.columns import MAX_COLUMN_BYTES, MAX_ROWS, Columns, decode_columns
 from kafkatx.records.batch import Record
 from kafkatx.records.conversion import batches
@@ -22,6 +23,8 @@ class Reader:
     :param max_bytes: limit of one fetch response; about twice as much is held, as the next one is read ahead.
     :param check_crcs: check the CRC of each decoded batch.
     :param retry_timeout_s: time limit for errors in a row; the cluster's ``timeout_s`` if None.
+    :param rack: ``client.rack``: the leader may name a follower in that rack, which is read then (KIP-392).
+    :param max_age_s: time after which the leader is asked again.
     """
 
     def __init__(
@@ -38,6 +41,8 @@ class Reader:
         check_crcs: bool = True,
         isolation_level: int = 0,
         retry_timeout_s: float | None = None,
+        rack: str = "",
+        max_age_s: float = MAX_AGE_S,
     ) -> None:
         self.topic = topic
         self.partition = partition
@@ -54,6 +59,8 @@ class Reader:
             min_bytes=min_bytes,
             isolation_level=isolation_level,
             retry_timeout_s=retry_timeout_s,
+            rack=rack,
+            max_age_s=max_age_s,
         )
         self._fetchers: list[Fetcher] = []
 

@@ -32,6 +32,8 @@ class ClientSettings:
     fetch_min_bytes: int = 1
     fetch_wait_ms: int = 500
     check_crcs: bool = True
+    rack: str = ""
+    max_age_s: float = 300.0
 
 
 _REFUSED = {
@@ -128,4 +130,6 @@ _HEEDED: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "fetch.min.bytes": ("fetch_min_bytes", parse_int),
     "fetch.max.wait.ms": ("fetch_wait_ms", parse_int),
     "check.crcs": ("check_crcs", parse_bool),
+    "client.rack": ("rack", _parse_text),
+    "metadata.max.age.ms": ("max_age_s", _parse_seconds),
 }

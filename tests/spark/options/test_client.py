@@ -37,12 +37,14 @@ class ParseClientTests(SynchronousTestCase):
                 "kafka.fetch.min.bytes": "8",
                 "kafka.fetch.max.wait.ms": "9",
                 "kafka.check.crcs": "False",
+                "kafka.client.rack": "r1",
+                "kafka.metadata.max.age.ms": "60000",
                 "kafka.max.partition.fetch.bytes": "1000",
             }
         )
         self.assertEqual(
             settings,
-            ClientSettings("127.0.0.1:9092", "mine", 2.5, 1.5, 7, 1000, 8, 9, False),
+            ClientSettings("127.0.0.1:9092", "mine", 2.5, 1.5, 7, 1000, 8, 9, False, "r1", 60.0),
         )
 
     def test_group(self) -> None:

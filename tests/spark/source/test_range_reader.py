@@ -74,7 +74,9 @@ class SettingsTests(SynchronousTestCase):
 
     def test_arrive(self) -> None:
         """The range and every setting of a fetch reach the reader."""
-        self.assertEqual(self.read(b"", fetch_bytes=7, fetch_min_bytes=8, fetch_wait_ms=9), [])
+        self.assertEqual(
+            self.read(b"", fetch_bytes=7, fetch_min_bytes=8, fetch_wait_ms=9, rack="r", max_age_s=10.0), []
+        )
         self.assertEqual(
             OneBatch.made_with,
             {
@@ -83,6 +85,8 @@ class SettingsTests(SynchronousTestCase):
                 "start_offset": 0,
                 "end_offset": 100,
                 "max_bytes": 7,
+                "rack": "r",
+                "max_age_s": 10.0,
                 "min_bytes": 8,
                 "max_wait_ms": 9,
             },

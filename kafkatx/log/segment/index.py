@@ -6,7 +6,7 @@ base offset + *relative offset*. Both rise strictly; *position* is never 0, for 
 ``.timeindex``: ``timestamp i64, relative offset u32``. No record up to the offset is later than
 *timestamp* (ms). Both rise; the last entry of a closed segment has the segment's largest timestamp.
 
-The index of the active segment is held in arrays, and each new entry is written to the file at once. That
+The index of the active segment is held in arrays, and new entries are written to the file at once. That
 of a closed segment is searched in its file: for a gigabyte it would take 5 MiB of memory. A damaged index is
 never used: on :class:`IndexDamaged` the segment rebuilds it, and every entry is compared with the log.
 """
@@ -18,13 +18,20 @@ import struct
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import islice
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice, starmap
 
 from kafkatx.log.files import Files, Reads
 from kafkatx.types import NO_TIMESTAMP, SharedFile
 
 OFFSET_ENTRY = struct.Struct(">II")
 TIME_ENTRY = struct.Struct(">qI")
+
+
+IndexEntries = tuple[int, int, int, int]
+"""What both indexes are told of one batch: its last offset, its position in the ``.log`` file, the segment's
+largest timestamp until its end (ms), and the last offset of the batch that has that timestamp."""
 
 
 class IndexDamaged(Exception):
@@ -147,6 +154,26 @@ class _Index:
         size = self.entry.size
         self._files.writev(file, [self.entry.pack(first, second)], len(self.keys) * size, size)
         self.unsynced = True
+        self.keys.append(first)
+        self.values.append(second)
+
+    def _extend(self, entries: Sequence[tuple[int, int]]) -> None:
+        """Write entries with one call, as :meth:`_append`."""
+        file = self._file
+        if file is None:
+            file = self._file = self._files.open(self.path)
+        data = b"".join(starmap(self.entry.pack, entries))
+        end = len(self.keys) * self.entry.size
+        self.unsynced = True
+        try:
+            self._files.writev(file, [data], end, len(data))
+        except OSError:
+            with suppress(OSError):  # whole entries may be in the file, of batches that are cut off now
+                self._files.truncate(file, end)
+            raise
+        keys, values = zip(*entries, strict=True)
+        self.keys.extend(keys)
+        self.values.extend(values)
 
     def cut(self, entries: int) -> None:
         """Keep the first *entries* only."""
@@ -185,10 +212,12 @@ class OffsetIndex(_Index):
 
     def append(self, last_offset: int, position: int) -> None:
         """Add an entry: the batch at *position* ends with *last_offset*."""
-        relative = last_offset - self.base_offset
-        self._append(relative, position)
-        self.keys.append(relative)
-        self.values.append(position)
+        self._append(last_offset - self.base_offset, position)
+
+    def extend(self, entries: Sequence[IndexEntries]) -> None:
+        """Add an entry for each of these batches, with one write."""
+        base_offset = self.base_offset
+        self._extend([(last_offset - base_offset, position) for last_offset, position, _, _ in entries])
 
     def number_before(self, offset: int, reads: Reads | None = None) -> int:
         """Return the number of the last entry that is not beyond *offset*; -1 if there is none.
@@ -248,8 +277,17 @@ class TimeIndex(_Index):
         """Note the largest timestamp so far, if it is a new one, and its batch's last offset."""
         if timestamp > (self.keys[-1] if self.keys else NO_TIMESTAMP):
             self._append(timestamp, offset - self.base_offset)
-            self.keys.append(timestamp)
-            self.values.append(offset - self.base_offset)
+
+    def extend(self, entries: Sequence[IndexEntries]) -> None:
+        """Note the largest timestamps until these batches, as :meth:`append` does, with one write."""
+        latest = self.keys[-1] if self.keys else NO_TIMESTAMP
+        new: list[tuple[int, int]] = []
+        for _, _, timestamp, offset in entries:
+            if timestamp > latest:
+                latest = timestamp
+                new.append((timestamp, offset - self.base_offset))
+        if new:
+            self._extend(new)
 
     def floor(self, timestamp: int) -> int:
         """Return an offset below which no record is at or after *timestamp*.

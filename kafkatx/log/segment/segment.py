@@ -19,7 +19,7 @@ from kafkatx.interfaces import ISegmentFacts
 from kafkatx.log.files import Buffers, Files
 from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.log.segment.files import DELETED, INDEX, LOG, TIME_INDEX
-from kafkatx.log.segment.index import IndexDamaged
+from kafkatx.log.segment.index import IndexDamaged, IndexEntries
 from kafkatx.log.segment.scan import Shallow, walk
 from kafkatx.log.segment.search import Followed, SearchedSegment
 from kafkatx.types import NO_TIMESTAMP
@@ -129,6 +129,7 @@ class LogSegment(SearchedSegment):
         since = self.since_index_bytes
         entries = len(self.index.keys), len(self.time_index.keys)
         newest, newest_offset = self.max_timestamp, self.max_timestamp_offset
+        indexed: list[IndexEntries] = []
         self.unsynced = True
         try:
             self._files.writev(self._file or self.file, buffers, position, size)
@@ -136,11 +137,17 @@ class LogSegment(SearchedSegment):
                 if max_timestamp > newest:
                     newest, newest_offset = max_timestamp, last_offset
                 if since > index_interval_bytes:
-                    self.index.append(last_offset, position)
-                    self.time_index.append(newest, newest_offset)
+                    indexed.append((last_offset, position, newest, newest_offset))
                     since = 0
                 since += batch_size
                 position += batch_size
+            if len(indexed) > 1:
+                self.index.extend(indexed)
+                self.time_index.extend(indexed)
+            elif indexed:
+                ((last_offset, at, timestamp, timestamp_offset),) = indexed
+                self.index.append(last_offset, at)
+                self.time_index.append(timestamp, timestamp_offset)
         except OSError:
             self.restore(
                 Mark(

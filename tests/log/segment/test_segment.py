@@ -7,9 +7,11 @@ import os
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import CorruptRecords
+from kafkatx.log.files import Buffers
 from kafkatx.log.segment.index import IndexDamaged
 from kafkatx.log.segment.segment import LogSegment
 from kafkatx.testing.contracts.partition_log import NOW_MS
+from kafkatx.types import SharedFile
 from tests.log.fakes import FailingFiles
 from tests.log.segments import append, info, make_segment, stored
 
@@ -54,6 +56,36 @@ class WriteTests(SegmentCase):
         self.files.bytes_left = None
         self.assertEqual((self.segment.size, self.entries(self.segment), self.segment.max_timestamp), before)
         self.assertEqual(os.path.getsize(self.segment.path(".log")), self.segment.size)
+
+    def test_one_write(self) -> None:
+        """One append writes the log, then all of its entries to each index with one call."""
+        segment = make_segment(self.mktemp(), base_offset=100, files=self.files)
+        writes: list[str] = []
+        writev = self.files.writev
+
+        def noted(file: SharedFile, buffers: Buffers, position: int, size: int) -> None:
+            writes.append(os.path.splitext(file.path)[1])
+            writev(file, buffers, position, size)
+
+        self.patch(self.files, "writev", noted)
+        segment.write(BATCHES, [info(data) for data in BATCHES], len(BATCHES) * ONE, 0)
+        self.assertEqual(writes, [".log", ".index", ".timeindex"])
+        self.assertEqual(self.entries(segment), self.entries(self.segment))
+        for one in (".index", ".timeindex"):
+            with open(segment.path(one), "rb") as ours, open(self.segment.path(one), "rb") as other:
+                self.assertEqual(ours.read(), other.read())
+
+    def test_part_of_entries(self) -> None:
+        """A full disk that takes some of the entries leaves none in the files."""
+        segment = make_segment(self.mktemp(), base_offset=100, files=self.files)
+        for entries_bytes in (2 * 8, 4 * 8 + 2 * 12):
+            self.files.bytes_left = len(BATCHES) * ONE + entries_bytes
+            with self.assertRaises(OSError):
+                segment.write(BATCHES, [info(data) for data in BATCHES], len(BATCHES) * ONE, 0)
+            self.files.bytes_left = None
+            self.assertEqual(self.entries(segment), [])
+            for one in (".log", ".index", ".timeindex"):
+                self.assertEqual(os.path.getsize(segment.path(one)), 0)
 
     def test_restore(self) -> None:
         """A segment goes back to a mark, also where the disk will not cut the file."""

@@ -146,6 +146,7 @@ class ConsumerAssembly:
             await self.auto_commit.try_commit()
         if self.membership is not None:
             await self.membership.leave()
+        await self.fetcher.end_sessions()
 
     def process(self, processor: Processor) -> Deferred[None]:
         """Start a processor; see :meth:`Processor.start`."""

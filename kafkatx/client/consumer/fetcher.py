@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -30,6 +33,8 @@ from kafkatx.clientcore.tables import common, consumer
 from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.wire.messages.fetch import FetchResponse
+
+END_SESSIONS_S = 1.0
 
 LANE = "fetch"
 """Fetches have a connection of their own: they wait at the broker, and would delay other requests."""
@@ -108,6 +113,19 @@ class Fetcher:
         for waiting in (*self._in_flight.values(), self._refresh):
             if waiting is not None:
                 waiting.cancel()
+
+    async def end_sessions(self) -> None:
+        """End the fetch sessions at the brokers, which keep only so many; call :meth:`stop` before.
+
+        It ends within :data:`END_SESSIONS_S`, whatever the brokers do: they drop a session that is not used.
+        """
+        sessions, self._sessions = self._sessions, defaultdict(FetchSession)
+        requests = [(node, session.end()) for node, session in sessions.items()]
+        # Not in the lane of fetches: the broker would answer the fetch first that waits there.
+        answers = [self._cluster.request(node, request) for node, request in requests if request is not None]
+        ending: Deferred[Any] = DeferredList(answers, consumeErrors=True)
+        with suppress(TimedOut):
+            await ending.addTimeout(END_SESSIONS_S, self._reactor)
 
     def partitions_changed(self) -> None:
         """Fetch for partitions that were assigned, unassigned, sought, paused or resumed."""

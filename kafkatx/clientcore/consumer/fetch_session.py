@@ -87,6 +87,17 @@ class FetchSession:
         self._epoch = INITIAL_EPOCH
         self._named = {}
 
+    def end(self) -> FetchRequest | None:
+        """Return the request that ends the session at the broker; None if there is none to end.
+
+        Its answer says nothing. Any connection to the broker will do. The next request names all partitions.
+        """
+        self.failed()
+        ended, self._id = self._id, NO_SESSION
+        if ended == NO_SESSION:
+            return None
+        return FetchRequest(max_wait_ms=0, min_bytes=0, session_id=ended, session_epoch=FINAL_EPOCH)
+
     def renew(self, topic: str, topic_id: uuid.UUID, partition: int) -> None:
         """Name a partition in the next request although it has not changed: its answer was not used."""
         known = self._named.get((topic, topic_id))

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.consumer.consumer import Consumer
-from kafkatx.client.consumer.fetcher import LANE
+from kafkatx.client.consumer.fetcher import END_SESSIONS_S, LANE
 from kafkatx.clientcore.consumer.fetch_session import FEWEST
 from kafkatx.clientcore.errors import CorruptBatch
 from kafkatx.errors import CorruptRecords, ErrorCode, RequestError
@@ -246,6 +246,36 @@ class FetcherTests(FetcherTestCase):
         self.assertEqual(self.asked(1), [(5, 1)])
         self.answer(1, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         self.assertEqual(len(self.asked(1)), FEWEST + 1)
+
+    def test_sessions_end(self) -> None:
+        """A consumer that closes ends its session at the broker, which does not answer the fetch first."""
+        self.network.result(self.consumer.close(), 40)
+        self.fetches.clear()
+        self.logs += [Log(leader=1, end=10) for _ in range(FEWEST)]
+        self.consumer = self.make()
+        self.consumer.assign([TopicPartition("t", number) for number in range(len(self.logs))])
+        self.answer(1, self.part(0))
+        self.network.run(1)
+        self.answer(1, self.part(0, b"a"), session_id=7)
+        closing = self.consumer.close()
+        self.network.run(0.5)
+        request, waiting = self.fetches[1][-1]
+        self.assertEqual((request.session_id, request.session_epoch, request.topics), (7, -1, []))
+        self.assertNotEqual(self.fetches[2][-1][0].session_id, 7)
+        self.assertNoResult(closing)
+        waiting.callback(FetchResponse())
+        self.network.run(0.1)
+        self.successResultOf(closing)
+
+    def test_sessions_do_not_end(self) -> None:
+        """A broker that does not answer the end of a session does not keep a consumer from closing."""
+        self.answer(1, self.part(0, b"a"))
+        self.consumer._parts.fetcher._sessions[1]._id = 7
+        closing = self.consumer.close()
+        self.network.run(END_SESSIONS_S / 2)
+        self.assertNoResult(closing)
+        self.network.run(END_SESSIONS_S)
+        self.successResultOf(closing)
 
     def test_partition_errors(self) -> None:
         """Errors that are not retriable are raised to the application; a corrupt batch until it seeks."""

@@ -65,6 +65,23 @@ class FetchSessionTests(SynchronousTestCase):
         self.prepare(offsets)
         self.assertTrue(self.session.answered(FetchResponse(session_id=7)))
 
+    def test_end(self) -> None:
+        """The last request ends the session at the broker, also after a request that failed; and once."""
+        broker = FetchSessions(5)
+        for fails in (False, True):
+            request = self.prepare(MANY)
+            context = broker.begin(request, False, -1, 0.0)
+            self.session.answered(context.finish(FetchResponse()))
+            self.assertEqual(len(broker), 1)
+            if fails:
+                self.session.failed()
+            ending = self.session.end()
+            assert ending is not None
+            broker.begin(ending, False, -1, 1.0)
+            self.assertEqual(len(broker), 0)
+            self.assertIsNone(self.session.end())
+            self.assertFalse(self.session.is_open)
+
     def test_changes(self) -> None:
         """The first request names all partitions; the next ones what is new, has changed, or is gone."""
         first = self.prepare(MANY)

@@ -262,6 +262,7 @@ class Expected:
     :ivar generation: returns the store's current ``IMetadataStore.generation``.
     :ivar topic_id: returns the id of a partition's topic; None if there is no such partition on this broker.
     :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
+    :ivar moved_away: returns True if the topic of this id has the partition, on other brokers alone.
     """
 
     cluster_id: str
@@ -270,6 +271,7 @@ class Expected:
     topic_id: Callable[[TopicPartition], uuid.UUID | None]
     recorded: LogDirRecord
     anew: bool = False
+    moved_away: Callable[[TopicPartition, uuid.UUID], bool] = lambda name, topic_id: False
 
 
 @attrs.frozen

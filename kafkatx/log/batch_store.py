@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import attrs
 from twisted.internet.defer import Deferred, DeferredList, execute, succeed
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -87,6 +88,8 @@ class BatchLogStore:
     :ivar durable: True if records outlive the process.
     """
 
+    _log = Logger()
+
     dirs: tuple[ILogDir, ...] = ()
     unavailable: Mapping[TopicPartition, str] = MappingProxyType({})
     closed_cleanly = False
@@ -106,6 +109,7 @@ class BatchLogStore:
         self._find_retention = find_retention
         self._entries: dict[TopicPartition, _Entry] = {}
         self._logs: dict[TopicPartition, BatchLog] = {}
+        self._left: dict[TopicPartition, uuid.UUID] = {}
         self._high_watermarks = HighWatermarks()
 
     @property
@@ -133,22 +137,49 @@ class BatchLogStore:
     def _belonging(self, logs: list[FoundLog], expected: Expected | None) -> list[FoundLog]:
         """Return the logs of existing topics; delete those of topics that a client has deleted.
 
+        The log of a partition that has moved to other brokers stays in the storage, not opened: this broker
+        was stopped when it was moved. So does that of a topic that is gone, if there are logs of topics that
+        exist: the storage belongs to the cluster then.
+
         :raises SettingError: one belongs to no topic.
         """
         if expected is None:
             return logs
-        known = [one for one in logs if expected.topic_id(one.topic_partition) == one.topic_id]
-        others = [one for one in logs if expected.topic_id(one.topic_partition) != one.topic_id]
-        strays = [one for one in others if one.topic_id not in expected.recorded.deleted]
-        if strays:
+        known, left, deleted, strays = [], [], [], []
+        for one in logs:
+            topic_id = expected.topic_id(one.topic_partition)
+            if topic_id == one.topic_id:
+                known.append(one)
+            elif one.topic_id in expected.recorded.deleted:
+                deleted.append(one)
+            elif expected.moved_away(one.topic_partition, one.topic_id):
+                left.append(one)
+            else:
+                strays.append(one)
+        if known and all(expected.topic_id(one.topic_partition) is None for one in strays):
+            left += strays
+        elif strays:
             raise SettingError(
                 f"kafkatx.storage: it has the logs of {len(strays)} partitions that belong to no topic of the"
                 f" cluster's state ({strays[0].topic_partition} is the first); nothing was changed. Restore"
                 " the state that they belong to, or move the storage's data away"
             )
-        for one in others:
+        for one in deleted:
             self._batches.delete(one.topic_partition)
+        self._leave(left)
         return known
+
+    def _leave(self, left: list[FoundLog]) -> None:
+        """Note the logs that are not opened, and say so."""
+        self._left = {one.topic_partition: one.topic_id for one in left}
+        if left:
+            self._log.warn(
+                "kafkatx.storage: it has the logs of {count} partitions that are not on this broker any more"
+                " ({first} is the first); they stay in the storage and are not used. The log of one that"
+                " comes back is copied anew from its leader",
+                count=len(left),
+                first=left[0].topic_partition,
+            )
 
     def sync_directories(self) -> Deferred[DirectoryChanges]:
         """See ILogStore: a storage knows itself where its logs are."""
@@ -192,7 +223,23 @@ class BatchLogStore:
         if entry is not None and entry.topic_id == topic_id:
             return entry.log
         self._delete(topic_partition)
+        self._delete_left(topic_partition, topic_id)
         return self._add(topic_partition, topic_id, config, 0)
+
+    def _delete_left(self, topic_partition: TopicPartition, topic_id: uuid.UUID) -> None:
+        """Delete the log that an earlier life of this broker has left of a partition.
+
+        :raises OSError: it is that of another topic, which no client is known to have deleted.
+        """
+        if self._left.get(topic_partition, topic_id) != topic_id:
+            raise FileExistsError(
+                errno.EEXIST,
+                "kafkatx.storage has the log of an earlier topic of this name; move it away",
+                str(topic_partition),
+            )
+        if topic_partition in self._left:
+            self._batches.delete(topic_partition)
+            del self._left[topic_partition]
 
     def topic_id(self, topic_partition: TopicPartition) -> uuid.UUID:
         """See ILogStore.

@@ -18,7 +18,7 @@ from kafkatx.testing.contracts.partition_log import NOW_MS, batch, find_retentio
 from kafkatx.types import Expected, LogDirRecord, TopicPartition
 
 KNOWN, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
-T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 class LastingBatches(MemoryBatches):
@@ -44,9 +44,12 @@ class LastingBatches(MemoryBatches):
 
 
 def expected(deleted: frozenset[uuid.UUID] = frozenset()) -> Expected:
-    """Return a state with the topic t of one partition."""
+    """Return a state with the topic t: its partition 0 is on this broker, 2 is on another."""
     ids = {T0: KNOWN}
-    return Expected("cluster", False, lambda: 1, ids.get, LogDirRecord(deleted=deleted))
+    recorded = LogDirRecord(deleted=deleted)
+    return Expected(
+        "cluster", False, lambda: 1, ids.get, recorded, moved_away=lambda *log: log == (T2, KNOWN)
+    )
 
 
 class BelongingTests(SynchronousTestCase):
@@ -77,6 +80,24 @@ class BelongingTests(SynchronousTestCase):
         store = self.open(batches, expected(frozenset({OTHER})))
         self.successResultOf(self.opening)
         self.assertEqual((batches.deleted, dict(store.logs)), ([T0], {}))
+
+    def test_moved_away(self) -> None:
+        """The log of a partition that has moved to other brokers does not prevent the start, and stays."""
+        batches = LastingBatches(FoundLog(T2, KNOWN, 0))
+        store = self.open(batches, expected())
+        self.successResultOf(self.opening)
+        self.assertEqual((batches.deleted, dict(store.logs)), ([], {}))
+        self.successResultOf(store.create(T2, KNOWN, LogConfig()))  # it moves back, and is copied anew
+        self.assertEqual((batches.deleted, list(store.logs)), ([T2], [T2]))
+        self.successResultOf(store.close())
+
+    def test_moved_and_gone(self) -> None:
+        """Its topic may be deleted since; a topic of the same name does not get its records."""
+        batches = LastingBatches(FoundLog(T0, KNOWN, 0), FoundLog(T2, OTHER, 0))
+        store = self.open(batches, expected())
+        self.successResultOf(self.opening)
+        self.failureResultOf(store.create(T2, KNOWN, LogConfig()), FileExistsError)
+        self.assertEqual((batches.deleted, list(store.logs)), ([], [T0]))
 
 
 class EmptiedTests(SynchronousTestCase):

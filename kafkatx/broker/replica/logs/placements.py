@@ -51,6 +51,16 @@ class Placements:
             self._topic_id,
             metadata.recorded,
             self._anew,
+            self._is_elsewhere,
+        )
+
+    def _is_elsewhere(self, name: TopicPartition, topic_id: uuid.UUID) -> bool:
+        topic = self._metadata.state.topics.get(name.topic)
+        return (
+            topic is not None
+            and topic.topic_id == topic_id
+            and name.partition < len(topic.partitions)
+            and self._broker_id not in topic.partitions[name.partition].replicas
         )
 
     def _topic_id(self, name: TopicPartition) -> uuid.UUID | None:

@@ -25,7 +25,7 @@ from kafkatx.metadata.embedded.location import FILE_NAME
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.records.builder import build_values
 from kafkatx.testing.contracts.partition_log import find_retention
-from kafkatx.types import LogDirRecord, Placement, Topic
+from kafkatx.types import LogDirRecord, Placement, Topic, TopicPartition
 from tests.broker import cluster
 from tests.broker.cluster import FakeMetadataStore, make_node
 from tests.broker.running import NODE, NOW_MS, at_once
@@ -559,6 +559,16 @@ class ClusterTests(SynchronousTestCase):
         self.assertEqual(self.directories(), ["t-0", "t-1-stray"])
         (command,) = [one for one in self.metadata.commands if one.name == "record"]
         self.assertEqual(command.args[1], (Placement(topic.topic_id, 1, None),))
+        self.assertFalse(self.is_moved_away("t", 0, topic.topic_id))
+        self.assertTrue(self.is_moved_away("t", 1, topic.topic_id))
+        self.assertFalse(self.is_moved_away("t", 1, uuid.UUID(int=7)))
+        self.assertFalse(self.is_moved_away("t", 2, topic.topic_id))
+        self.assertFalse(self.is_moved_away("u", 1, topic.topic_id))
+
+    def is_moved_away(self, topic: str, number: int, topic_id: uuid.UUID) -> bool:
+        """Return True if the store is told that a partition is on other brokers alone."""
+        expected = self.broker.topics.placements.expected()
+        return expected.moved_away(TopicPartition(topic, number), topic_id)
 
     def test_no_state(self) -> None:
         """A cluster whose state has lost its topics is refused, and nothing is put aside."""

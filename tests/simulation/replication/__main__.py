@@ -14,7 +14,7 @@ import sys
 import time
 from contextlib import nullcontext
 
-from tests.simulation.replication.mutants import MUTANTS
+from tests.simulation.replication.mutants.mutants import MUTANTS, SEEDS
 from tests.simulation.replication.run import STEPS, Failed, Result, run
 
 MOST_FAILURES = 40
@@ -98,11 +98,23 @@ def _many(options: argparse.Namespace) -> int:
 
 
 def _find(options: argparse.Namespace) -> int:
-    """Run each mutant until a seed finds it."""
+    """Run each mutant until a seed finds it: the known one first. No run begins after the seconds.
+
+    Return 1 if a mutant was not found.
+    """
     missed = 0
+    end_s = time.monotonic() + options.seconds
+    count = min(options.seeds, MUTANT_SEEDS)
     for name, mutant in MUTANTS.items():
+        known = [SEEDS[name]] if name in SEEDS else []
+        tried = 0
         with mutant.alive():
-            for seed in range(options.first, options.first + min(options.seeds, MUTANT_SEEDS)):
+            for seed in (*known, *range(options.first, options.first + count)):
+                if time.monotonic() > end_s:
+                    _say(f"{name}: NOT FOUND by {tried} seeds until the time was over: {mutant.rule}")
+                    missed = 1
+                    break
+                tried += 1
                 try:
                     run(seed, options.steps)
                 except Failed as failed:

@@ -5,6 +5,8 @@
     has below it is committed; what others have below theirs is the same.
 *   Each member of the in-sync set, and each broker that may lead beside them, has all that is committed, and
     so has each leader that acts.
+*   In one role, no records of earlier epochs are appended: by a leader never, by a follower never from the
+    start of the leader's epoch on.
 *   The log start is never above the high watermark; that of a leader is never below what clients deleted.
 """
 
@@ -15,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from attrs import define
 
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import NO_ROLE, Role
 from tests.simulation.replication.machine import Life, Machine
 from tests.simulation.replication.truth import PartitionTruth, Truth
 from tests.simulation.transactions import Violation
@@ -26,12 +29,14 @@ class Seen:
 
     :ivar end: the log's end.
     :ivar behind: its high watermark is from before a loss of committed records.
+    :ivar role: the role that it had, in which the log's end was ``end``.
     """
 
     high_watermark: int
     losses: int
     end: int = 0
     behind: bool = False
+    role: Role = NO_ROLE
     last: tuple[object, ...] = ()
 
 
@@ -146,6 +151,9 @@ class Checks:
                 f"{life.name} leads {truth.name} in epoch {epoch}, and its log is at epoch {latest}"
             )
         seen.behind = False
+        if truth.epoch_starts.get(epoch) is None and partition.leadership is not None:
+            truth.epoch_starts[epoch] = partition.leadership.epoch_start_offset
+        self._check_appended(life, partition, truth, seen)
         seen.end = partition.log.log_end_offset
         before = truth.end
         if partition.high_watermark > before:
@@ -169,6 +177,7 @@ class Checks:
         hw, end = partition.high_watermark, partition.log.log_end_offset
         if partition.leads and end > seen.end:
             raise Violation(f"{life.name} appends to {truth.name} up to {end}, and has no lease")
+        self._check_appended(life, partition, truth, seen)
         seen.end = end
         if seen.behind:
             log = life.home.disk.logs[truth.name]
@@ -186,6 +195,26 @@ class Checks:
                 life.broker_id, life.home.disk, hw, lambda: f"below its high watermark {hw}, {life.name}"
             )
         return True
+
+    def _check_appended(self, life: Life, partition: Partition, truth: PartitionTruth, seen: Seen) -> None:
+        """Check the epochs of what was appended since the last look, if the role is still the same.
+
+        A leader appends records of its epoch alone. Where a leader's epoch begins, its log ends: so a
+        follower gets none of an earlier epoch from there on.
+        """
+        role, epoch = partition.role, partition.leader_epoch
+        if seen.role != role:
+            seen.role = role  # what was staged may have been written before
+            return
+        start = seen.end if partition.leads else max(seen.end, truth.epoch_starts.get(epoch, 2**63))
+        records = life.home.disk.logs[truth.name].records
+        for offset in range(start, partition.log.log_end_offset):
+            record = records.get(offset)
+            if record is not None and record.epoch < epoch:
+                raise Violation(
+                    f"{life.name} appends {record} to {truth.name}@{offset} in leader epoch {epoch}, which"
+                    f" begins at {truth.epoch_starts.get(epoch)}; it is {role}"
+                )
 
     def _check_members(self, truths: Iterable[PartitionTruth]) -> None:
         """Check that all that may lead have what is committed."""

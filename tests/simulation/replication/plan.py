@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 REPLICATED = True
 """Topics have several replicas: brokers copy them."""
+
+SCENARIOS = (
+    "old reply",
+    "stale join",
+    "late answer",
+    "deleted topic",
+    "recreated topic",
+    "parked writers",
+    "fewer needed",
+)
+"""The scenarios of directed runs, which are those of odd seeds: of 1, 15, 29 and so on the first."""
 
 
 @frozen
@@ -32,11 +43,15 @@ class Plan:
 
     :ivar brokers: the ids of the brokers.
     :ivar topics: the topics that clients create, by name.
+    :ivar scenario: the name of what is made again and again; None for chance alone.
+    :ivar produce_ms: the time-out of producers' requests.
     """
 
     brokers: tuple[int, ...]
     settings: Mapping[str, str]
     topics: Mapping[str, TopicPlan]
+    scenario: str | None = None
+    produce_ms: int = 1500
 
     @classmethod
     def draw(cls, random: Random) -> Plan:
@@ -72,6 +87,22 @@ class Plan:
             "kafkatx.log.lines.per.minute": "1",
         }
         return cls(brokers, settings, topics)
+
+    @classmethod
+    def of_seed(cls, seed: int, random: Random) -> Plan:
+        """Draw the plan of a seed: an odd one directs its run."""
+        plan = cls.draw(random)
+        if seed % 2 == 0:
+            return plan
+        topics = {name: evolve(each, replicas=3) for name, each in plan.topics.items()}
+        topics.setdefault("t1", evolve(topics["t0"], name="t1"))
+        return evolve(
+            plan,
+            settings={**plan.settings, "replica.socket.timeout.ms": "8000"},
+            topics=topics,
+            scenario=SCENARIOS[seed // 2 % len(SCENARIOS)],
+            produce_ms=3500,
+        )
 
     def unclean(self, topic: str) -> bool:
         """Return True if an unclean election of a topic is allowed."""

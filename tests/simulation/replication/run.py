@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from tests.simulation.replication.chances import Chances
+from tests.simulation.replication.chances.chances import Chances
 from tests.simulation.replication.machine import ordered
 from tests.simulation.replication.world import World
 from tests.simulation.transactions import Violation

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import unittest
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.simulation.replication.mutants import MUTANTS
+from tests.simulation.replication.mutants.mutants import ALL, MUTANTS, PROVED, SEEDS
 from tests.simulation.replication.run import Failed, run
 
 STEPS = 100
@@ -60,9 +61,25 @@ class MutantTests(SynchronousTestCase):
         """Leaders that answer acks=all at once are found."""
         self.failed("13-acks-all", 12)
 
+    def test_known_seeds(self) -> None:
+        """Seeds are known of mutants that there are, and the directed ones find theirs."""
+        self.assertLessEqual(SEEDS.keys(), MUTANTS.keys())
+        with MUTANTS["R5-eligible"].alive():
+            self.assertRaises(Failed, run, SEEDS["R5-eligible"], STEPS)
+
+    def test_proved(self) -> None:
+        """A mutant that the simulation cannot see makes the test fail that is named for it."""
+        for name, test in PROVED.items():
+            suite = unittest.defaultTestLoader.loadTestsFromName(test)
+            result = unittest.TestResult()
+            with ALL[name].alive():
+                suite.run(result)
+            self.flushLoggedErrors()
+            self.assertEqual((name, len(result.failures), result.errors), (name, 1, []))
+
     def test_sources(self) -> None:
         """Each mutant fits the source of today, and is gone after its time."""
-        for name, mutant in MUTANTS.items():
+        for name, mutant in ALL.items():
             codes = [edit.function.__code__ for edit in mutant.edits]
             with mutant.alive():
                 self.assertNotIn(codes[0], [edit.function.__code__ for edit in mutant.edits], name)

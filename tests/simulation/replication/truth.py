@@ -22,6 +22,8 @@ from tests.simulation.replication.storage import Disk, Stored, StoredLog
 from tests.simulation.server import SimulatedServer, Transaction
 from tests.simulation.transactions import Violation
 
+CONFIGS = "/config/topics/"
+
 
 @frozen
 class State:
@@ -50,6 +52,7 @@ class PartitionTruth:
     :ivar values: the offset of each committed value.
     :ivar losses: how often committed records were given up, or may have been.
     :ivar leaders: the leader of each leader epoch.
+    :ivar epoch_starts: the end of the leader's log when it began each epoch, as far as that was seen.
     :ivar damaged: members that may have lost records with the power of their machine.
     :ivar matched: for each broker, the offset up to which its log was compared.
     :ivar starts: for each broker, the highest log start offset that was seen.
@@ -69,6 +72,7 @@ class PartitionTruth:
     end: int = 0
     losses: int = 0
     leaders: dict[int, int] = field(factory=dict)
+    epoch_starts: dict[int, int] = field(factory=dict)
     damaged: set[int] = field(factory=set)
     matched: dict[int, int] = field(factory=dict)
     starts: dict[int, int] = field(factory=dict)
@@ -197,6 +201,8 @@ class Truth:
         for each in transaction.operations:
             if each.path.startswith(f"{paths.BROKER_IDS}/") and isinstance(each, Create):
                 self._registered(int(each.path.rsplit("/", 1)[1]))
+            if each.path.startswith(CONFIGS) and isinstance(each, Create | SetData):
+                self._follow_configs(each.path.removeprefix(CONFIGS), json.loads(each.data)["config"])
             if not each.path.startswith(f"{paths.TOPICS}/"):
                 continue
             partition = paths.parse_state(each.path)
@@ -204,6 +210,12 @@ class Truth:
                 self._follow_state(by, partition, json.loads(each.data))
             elif each.path.count("/") == 3:
                 self._follow_topic(each.path.rsplit("/", 1)[1], each)
+
+    def _follow_configs(self, name: str, configs: Mapping[str, str]) -> None:
+        """Allow unclean elections of a topic from now on, if its configs do: brokers hear of the end late."""
+        if configs.get("unclean.leader.election.enable") == "true":
+            for partition, truth in self.partitions.items():
+                truth.unclean = truth.unclean or partition.topic == name
 
     def _follow_topic(self, name: str, operation: Any) -> None:
         if isinstance(operation, Delete):

@@ -24,7 +24,7 @@ from kafkatx.metadata.cluster.state.loader import Loader
 from kafkatx.metadata.layout import paths
 from kafkatx.metadata.layout.changes import ChangeRecord
 from tests.simulation.replication.checks import Checks
-from tests.simulation.replication.clients import Clients
+from tests.simulation.replication.clients.clients import Clients
 from tests.simulation.replication.machine import DAY_MS, Life, Machine
 from tests.simulation.replication.network import Network
 from tests.simulation.replication.plan import Plan
@@ -52,7 +52,7 @@ class World:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         global_random.seed(seed)
-        self.plan = Plan.draw(self.random)
+        self.plan = Plan.of_seed(seed, self.random)
         self.history: list[str] = []
         self.calm = self.over = False
         self.producer_ids = 1000

@@ -1,0 +1,1 @@
+"""The events of the simulated cluster, by chance and as directed scenarios."""

@@ -1,0 +1,1 @@
+"""Rules of replication taken out of the code, one by one."""

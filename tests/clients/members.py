@@ -28,6 +28,7 @@ class Member:
         self.owned: frozenset[int] | None = None
         self.read: list[tuple[int, int]] = []
         self.copied: list[str] = []
+        self.version = ""
         self.noise: list[str] = []
         self._changed = changed
         # A session of its own: a scenario may be a wrapper, and what is killed is all of it.
@@ -57,6 +58,7 @@ class Member:
             return
         if "owns" in said:
             self.owned = frozenset(said["owns"])
+        self.version = said.get("version", self.version)
         self.copied += said.get("copied", [])
         if "read" in said:
             self.read += [(partition, offset) for partition, offset in said["read"]]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
-from tests.clients.leader_dies import Death
+from tests.clients.leader_dies import GAP, Death
 from tests.clients.leader_rows import ROWS
 from tests.clients.matrix import CLIENTS
 from tests.clients.runner import Outcome
@@ -122,7 +122,10 @@ def keep_deaths(deaths: Mapping[str, Death]) -> None:
     rows = {
         row.name: {
             "version": kept[row.name].version,
-            "result": [kept[row.name].result.result, kept[row.name].result.detail.partition("\n")[0]],
+            "result": [
+                kept[row.name].result.result,
+                kept[row.name].result.detail.partition("\n")[0].partition(GAP)[0],
+            ],
         }
         for row in ROWS
         if row.name in kept

@@ -190,6 +190,7 @@ def main(make: Callable[[str, str], Scenario]) -> None:
     scenario = make(variant, bootstrap)
     if what == "member":
         group, topic, session_ms = rest
+        say(version=scenario.version())
         scenario.member(Told(), group, topic, int(session_ms))
     elif what == "produce":
         topic, count, rate = rest

@@ -10,13 +10,14 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from tests.clients.features import PARTITIONS
 from tests.clients.scenario import (
     BIG,
+    POLL_S,
     SENT,
     Pair,
     Scenario,
@@ -26,7 +27,6 @@ from tests.clients.scenario import (
     new_name,
     same,
     say,
-    until,
 )
 from tests.clients.toolchains import ROOT, SPARK
 
@@ -134,13 +134,13 @@ class Spark(Scenario):
             found = self.at(self._spark.readStream, **source).load()
             rows = found.selectExpr("partition", "offset", "CAST(value AS STRING) AS value")
             files = rows.writeStream.format("parquet").option("path", table)
-            files = files.option("checkpointLocation", f"{checkpoint}-files").start()
-            copying = self.at(found.select("key", "value").writeStream, topic=copy)
-            copied = copying.option("checkpointLocation", f"{checkpoint}-copy").start()
-            until("the streams have begun", lambda: all(map(_has_rows, (files, copied))), LONG_S)
+            files = files.option("checkpointLocation", f"{checkpoint}-files")
+            copied = self.at(found.select("key", "value").writeStream, topic=copy)
+            copied = copied.option("checkpointLocation", f"{checkpoint}-copy")
+            queries = [_begun(files.start), _begun(copied.start)]
             told.assigned(range(PARTITIONS))
             told.leave.wait()
-            for query in (files, copied):
+            for query in queries:
                 query.processAllAvailable()
                 query.stop()
             kept = self._spark.read.parquet(table).collect()
@@ -164,11 +164,21 @@ class Spark(Scenario):
         check_keyed(self.read(topic, startingTimestamp=str(between), **late), BIG)
 
 
-def _has_rows(query: Any) -> bool:
-    """Return True if a stream has taken some; raise if it has ended."""
-    if query.exception() is not None:
-        raise AssertionError(str(query.exception()))
-    return any(progress["numInputRows"] for progress in query.recentProgress)
+def _begun(start: Callable[[], Any]) -> Any:
+    """Start a stream, and return it when it has taken rows.
+
+    It is started again where Spark's worker was too slow to start, as on a machine with much else to do.
+    """
+    end = time.monotonic() + LONG_S
+    query = start()
+    while not any(progress["numInputRows"] for progress in query.recentProgress):
+        error = query.exception()
+        if error is not None and "failed to connect back" in str(error):
+            query = start()
+        elif error is not None or time.monotonic() > end:
+            raise AssertionError(f"the stream does not begin: {error}")
+        time.sleep(POLL_S)
+    return query
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from tests.clients import page
 from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Result
-from tests.clients.leader_dies import Death
+from tests.clients.leader_dies import GAP, Death
 from tests.clients.runner import Outcome
 from tests.clients.toolchains import HERE
 
@@ -63,7 +63,7 @@ class PageTests(SynchronousTestCase):
 
     def test_deaths(self) -> None:
         """Figures of leaders that died are kept by client, and are on the page."""
-        page.keep_deaths({"kafka-python": Death("3", Result(PASS, "9 sent\nmore"))})
+        page.keep_deaths({"kafka-python": Death("3", Result(PASS, "9 sent" + GAP + " 2 s\nmore"))})
         page.keep_deaths(
             {"aiokafka": Death("1", Result(FAIL, "lost")), "kafka-python": Death("3", Result(NO_TOOLCHAIN))}
         )

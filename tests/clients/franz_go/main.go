@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -118,7 +119,7 @@ func newName(kind string) string {
 }
 
 func (s scenario) client(options ...kgo.Opt) *kgo.Client {
-	options = append([]kgo.Opt{kgo.SeedBrokers(s.bootstrap)}, options...)
+	options = append([]kgo.Opt{kgo.SeedBrokers(strings.Split(s.bootstrap, ",")...)}, options...)
 	client, err := kgo.NewClient(options...)
 	must(err)
 	return client

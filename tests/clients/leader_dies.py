@@ -347,11 +347,10 @@ class Scenario:
         lines = [out.getvalue().splitlines(keepends=True) for out in (self._primed, self._sent, final)]
         figures, contents = check(Histories(lines[:2], lines[2:]), findings)
         folders = {number: self._folder / str(number) for number in self._cluster.brokers}
-        missing = [
-            str(one) for one in folders.values() if len(list(one.glob(f"{self._topic}-*"))) != PARTITIONS
-        ]
+        names = [f"{self._topic}-{number}" for number in range(PARTITIONS)]
+        missing = [f"{one}/{name}" for one in folders.values() for name in names if not (one / name).is_dir()]
         if missing:
-            raise AssertionError(f"not all replicas are in {missing}")
+            raise AssertionError(f"there are no replicas {missing}")
         batches = compare(folders, self._topic, ends, contents, findings)
         if findings.kept:
             raise AssertionError("; ".join(map(str, findings.kept[:5])) + f" {dict(findings.counts)}")

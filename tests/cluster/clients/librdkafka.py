@@ -1,11 +1,20 @@
-"""Clients of librdkafka (confluent-kafka)."""
+"""Clients of librdkafka (confluent-kafka).
+
+A consumer of librdkafka (seen with 2.16.0) can lock itself up for ever when a broker goes away while it asks
+for the end of a leader epoch: its main thread holds the lock of a partition and waits for that of the client,
+and the broker's thread has them the other way round (https://github.com/confluentinc/librdkafka/issues/5476).
+Such a consumer answers no call, even for metadata. Readers go on with a new one then, from where they were;
+that is counted among the errors of the client.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Producer as Library
@@ -17,6 +26,8 @@ POLL_S = 0.5
 BATCH = 500
 DELIVERY_MS = 120_000
 ASK_S = 15.0
+STALL_S = 20.0
+CALL_S = 120.0
 FAST = {
     "reconnect.backoff.ms": 20,
     "reconnect.backoff.max.ms": 500,
@@ -126,28 +137,94 @@ def _taken(messages: list[Any]) -> Taken:
     return taken
 
 
+T = TypeVar("T")
+
+
+class LockedUp(Exception):
+    """A call of the library did not return: see the beginning of this module."""
+
+
+def _within(seconds: float, call: Callable[[], T]) -> T:
+    """Return the result of a call, which is left alone in its thread if it does not return.
+
+    :raises LockedUp: it has not returned in time.
+    """
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(call())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise LockedUp(f"a call of librdkafka did not return in {seconds:.0f} s")
+    return done[0]
+
+
 class LibrdkafkaReader:
     """A reader of all partitions from the beginning."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
-        self._library = Consumer(
-            {
-                **FAST,
-                "bootstrap.servers": bootstrap,
-                "group.id": "unused",
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-            }
-        )
-        self._library.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+        self._topic = topic
+        self._positions = dict.fromkeys(range(partitions), 0)
+        self._conf = {
+            **FAST,
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+        self._library = Consumer(self._conf)
+        self._assign()
 
     def poll(self) -> Taken:
-        """Return the next records."""
-        return _taken(self._library.consume(BATCH, POLL_S))
+        """Return the next records.
+
+        :raises LockedUp: the library had locked itself up; a new consumer goes on.
+        """
+        taken = _taken(self._library.consume(BATCH, POLL_S))
+        if taken:
+            self._read_s = time.monotonic()
+            self._positions |= {number: records[-1][0] + 1 for number, records in taken.items()}
+        elif time.monotonic() - self._read_s > STALL_S:
+            self._read_s = time.monotonic()
+            self._look()
+        return taken
 
     def close(self) -> None:
         """Close the consumer."""
-        self._library.close()
+        _within(CALL_S, self._library.close)
+
+    def _assign(self) -> None:
+        self._library.assign([TopicPartition(self._topic, *position) for position in self._positions.items()])
+        self._read_s = time.monotonic()
+
+    def _look(self) -> None:
+        """Replace a consumer that answers nothing while a new one gets answers."""
+        if self._answers(self._library):
+            return
+        fresh = Consumer(self._conf)
+        if not self._answers(fresh):
+            fresh.close()
+            return
+        threading.Thread(target=self._library.close, daemon=True).start()
+        self._library = fresh
+        self._assign()
+        raise LockedUp("librdkafka has locked itself up; a new consumer goes on")
+
+    def _answers(self, library: Any) -> bool:
+        try:
+            _within(ASK_S, partial(library.list_topics, self._topic, timeout=POLL_S * 10))
+        except (KafkaException, LockedUp):
+            return False
+        return True
 
 
 class LibrdkafkaMember:
@@ -185,14 +262,15 @@ class LibrdkafkaMember:
     def commit(self, offsets: dict[int, int]) -> None:
         """Commit, and wait."""
         places = [TopicPartition(self._topic, number, offset) for number, offset in offsets.items()]
-        for place in self._library.commit(offsets=places, asynchronous=False):
+        commit = partial(self._library.commit, offsets=places, asynchronous=False)
+        for place in _within(CALL_S, commit):
             if place.error is not None:
                 raise KafkaException(place.error)
 
     def committed(self, partitions: Iterable[int]) -> dict[int, int]:
         """Fetch committed offsets."""
         places = [TopicPartition(self._topic, number) for number in partitions]
-        found = self._library.committed(places, ASK_S)
+        found = _within(CALL_S, partial(self._library.committed, places, ASK_S))
         for place in found:
             if place.error is not None:
                 raise KafkaException(place.error)
@@ -200,4 +278,4 @@ class LibrdkafkaMember:
 
     def close(self) -> None:
         """Leave the group."""
-        self._library.close()
+        _within(CALL_S, self._library.close)

@@ -1,4 +1,4 @@
-"""What is measured of three brokers: throughput, latency, a follower's way back, gaps.
+"""The cells of three brokers: throughput, latency, a follower's way back, gaps.
 
 The clients are ``load.c`` of ``benchmarks.compare``, the same with the same settings for each system. It
 starts processes and sleeps; ``clusters`` has the brokers, ``report`` makes tables of the figures.
@@ -20,11 +20,12 @@ from benchmarks.replication.clusters import Copies
 from kafkatx.errors import KafkaTXError
 
 WARM_MESSAGES = 300_000
-PROBE_BYTES, PROBE_MESSAGES = 2_000_000, 20_000
+PROBE_BYTES, PROBE_MESSAGES, PROBE_SINGLE = 20_000_000, 100_000, 5000
 START_AFTER_S = 0.7
 RATE, LATENCY_S, LATENCY_BYTES = 1000, 8, 1000
 CATCH_UP_BYTES = 1_000_000_000
-GAP_RATE, GAP_S, GAP_BEFORE_S = 500, 8, 3.0
+GAP_RATE, GAP_S, GAP_BEFORE_S = 500, 8, 2.0
+CONNECTED_S = 2.0
 LATENCY, CATCH_UP = "latency", "catch-up"
 SIGTERM, SIGKILL = "SIGTERM of a leader", "kill -9 of a leader"
 Figures = dict[str, float]
@@ -111,7 +112,7 @@ def _command(
 
 
 def warm(cluster: Copies) -> None:
-    """Let a JVM compile what the loads take."""
+    """Produce until a JVM has compiled what the loads take."""
     cluster.create_topic("warm", 10)
     produce(cluster, "warm", Throughput(100, False, 10), WARM_MESSAGES)
     produce(cluster, "warm", Throughput(100, True, 10), WARM_MESSAGES // 10)
@@ -129,7 +130,8 @@ def measure_throughput(
     topic = _new_topic(cluster, "load", cell.producers)
     try:
         if cell.name not in rates:
-            count = max(cell.producers * 100, min(PROBE_MESSAGES, PROBE_BYTES // cell.size))
+            most = PROBE_SINGLE if cell.single else PROBE_MESSAGES
+            count = max(cell.producers * 100, min(most, PROBE_BYTES // cell.size))
             rates[cell.name] = produce(cluster, topic, cell, count)["per_s"]
         found = produce(cluster, topic, cell, max(cell.producers * 100, int(rates[cell.name] * seconds)))
         rates[cell.name] = found["per_s"]
@@ -144,8 +146,8 @@ def _new_topic(cluster: Copies, name: str, partitions: int = 1) -> str:
     return topic
 
 
-def _paced(cluster: Copies, mode: str, topic: str, rate: int, seconds: float) -> list[str]:
-    properties = {"rate": rate, "p.linger.ms": 0, "p.acks": -1}
+def _paced(cluster: Copies, mode: str, topic: str, rate: int, seconds: float, **more: object) -> list[str]:
+    properties: dict[str, object] = {"rate": rate, "p.linger.ms": 0, "p.acks": -1, **more}
     if mode == "latency":
         properties["c.fetch.wait.max.ms"] = 500
     return _command(cluster, [mode, topic, int(rate * seconds), LATENCY_BYTES], properties)
@@ -200,9 +202,11 @@ def measure_gap(cluster: Copies, number: signal.Signals) -> Figures:
     """
     topic = _new_topic(cluster, "gap")
     leader = cluster.leader(topic)
-    client = load.begin(None, _paced(cluster, "acks", topic, GAP_RATE, GAP_S))
+    # A client that connects too late counts from here on, so that no gap goes unseen.
+    start = time.time() + CONNECTED_S
+    client = load.begin(None, _paced(cluster, "acks", topic, GAP_RATE, GAP_S, start=start))
     try:
-        time.sleep(GAP_BEFORE_S)
+        time.sleep(CONNECTED_S + GAP_BEFORE_S)
         cluster.signal(leader, number)
         done = load.end(client)
     finally:

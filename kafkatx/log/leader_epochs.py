@@ -107,13 +107,20 @@ class EpochEvidence:
     a batch names                 and the checkpoint                    its offsets belong to
     ============================  ====================================  =====================
     the epoch of a neighbour      says anything, or is missing          what the batch names
+    an epoch of its own, between  may be older than the batch           what the batch names
     an epoch of its own           before <= checkpoint <= after         the checkpoint's
     an epoch of its own, between  is missing, damaged, or does not fit  what the batch names
     an epoch of its own, beyond   is missing, damaged, or does not fit  *before*
     ============================  ====================================  =====================
 
+    After a crash the checkpoint may be older than a batch: a power cut can lose what was written to it and
+    spare the batch. It is not older than a batch if it has an epoch that begins there or later, and another
+    batch names that epoch. (Were the batch's epoch lost, followers that have the batch would be told to cut
+    it off, again and again.)
+
     So a single bit flip, in a batch or in the checkpoint, changes nothing if at least two batches were
-    written in each epoch. Memory is bounded by the number of epochs, unless many are damaged.
+    written in each epoch; but after a crash one in the last epoch's last batch does. Memory is bounded by
+    the number of epochs, unless many are damaged.
     """
 
     def __init__(self) -> None:
@@ -128,19 +135,24 @@ class EpochEvidence:
         else:
             self._runs.append(_Run(epoch, base_offset))
 
-    def entries(self, checkpoint: LeaderEpochCache, latest: int = NO_LEADER_EPOCH) -> list[tuple[int, int]]:
+    def entries(
+        self, checkpoint: LeaderEpochCache, latest: int = NO_LEADER_EPOCH, may_be_old: bool = False
+    ) -> list[tuple[int, int]]:
         """Return the epochs and their start offsets, by the table above.
 
         :param checkpoint: a valid one, or an empty one.
         :param latest: the epoch before the first batch that was added.
+        :param may_be_old: the checkpoint may be older than batches: the shutdown was not clean.
         """
         found: list[tuple[int, int]] = []
+        known_to = self._known_to(checkpoint) if may_be_old else None
         for number, run in enumerate(self._runs):
             epoch = run.epoch
-            if run.batches == 1:
+            if run.batches == 1 and epoch != latest:
                 after = self._after(number)
                 told = checkpoint.at(run.start_offset)
-                if max(latest, 0) <= told <= after:
+                newer = known_to is not None and run.start_offset > known_to and latest < epoch <= after
+                if max(latest, 0) <= told <= after and not newer:
                     epoch = told
                 elif epoch > after:
                     continue
@@ -148,6 +160,12 @@ class EpochEvidence:
                 latest = epoch
                 found.append((epoch, run.start_offset))
         return found
+
+    def _known_to(self, checkpoint: LeaderEpochCache) -> int:
+        """Return the offset up to which a checkpoint cannot be older than the batches; -1 if there is none."""
+        starts = dict(checkpoint.entries)
+        named = (run.epoch for run in self._runs if checkpoint.at(run.start_offset) == run.epoch)
+        return max((starts[epoch] for epoch in named), default=-1)
 
     def _after(self, number: int) -> int:
         """Return the epoch that follows a run, skipping a single batch with a lower epoch."""

@@ -50,14 +50,16 @@ class LeaderEpochsTests(SynchronousTestCase):
 
 
 class EpochEvidenceTests(SynchronousTestCase):
-    def entries(self, epochs: str, checkpoint: str = "") -> list[tuple[int, int]]:
+    def entries(
+        self, epochs: str, checkpoint: str = "", latest: int = -1, may_be_old: bool = False
+    ) -> list[tuple[int, int]]:
         """Return the entries of batches of these epochs, one per offset; the checkpoint is written alike."""
         evidence, known = EpochEvidence(), LeaderEpochCache()
         for offset, digit in enumerate(epochs):
             evidence.note(int(digit), offset)
         for offset, digit in enumerate(checkpoint):
             known.assign(int(digit), offset)
-        return evidence.entries(known)
+        return evidence.entries(known, latest, may_be_old)
 
     def test_table(self) -> None:
         """Neighbours first, then the checkpoint where it fits between them, then the batch itself."""
@@ -76,6 +78,23 @@ class EpochEvidenceTests(SynchronousTestCase):
             ("01234", "01234", [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]),
         ):
             self.assertEqual(self.entries(batches, checkpoint), expected, (batches, checkpoint))
+
+    def test_older_checkpoint(self) -> None:
+        """After a crash a single batch is believed that is later than all that the checkpoint knows."""
+        for batches, checkpoint, expected in (
+            ("4445", "4444", [(4, 0), (5, 3)]),
+            ("4457", "4444", [(4, 0), (5, 2), (7, 3)]),
+            ("4457", "4446", [(4, 0), (5, 2), (7, 3)]),  # 6 was cut off, and that was lost
+            ("447", "446", [(4, 0), (7, 2)]),
+            ("44944", "44444", [(4, 0)]),
+            ("44144", "44444", [(4, 0)]),
+            ("4442", "4444", [(4, 0)]),
+            ("44577", "44477", [(4, 0), (7, 3)]),  # the checkpoint has 7, so it is not older
+            ("44577", "44777", [(4, 0), (7, 2)]),
+        ):
+            found = self.entries(batches, checkpoint, may_be_old=True)
+            self.assertEqual(found, expected, (batches, checkpoint))
+        self.assertEqual(self.entries("4", "6", latest=4, may_be_old=True), [])
 
     def test_contradicts(self) -> None:
         """Two batches in a row outvote the checkpoint; one does not, nor does what it has forgotten."""

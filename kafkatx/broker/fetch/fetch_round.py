@@ -116,10 +116,8 @@ class FetchRound:
 
     def _out_of_range(self) -> ErrorCode:
         """Return the error for an offset that this log does not have; without a lease another one may."""
-        remaining_s = self._broker.metadata.lease_remaining_s
-        if remaining_s is not None and remaining_s() <= 0:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.OFFSET_OUT_OF_RANGE
+        has_lease = self._broker.replicas.has_lease()
+        return ErrorCode.OFFSET_OUT_OF_RANGE if has_lease else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _preferred(self, partition: Partition, asked: FetchPartition) -> int:
         """Return the replica in the consumer's rack that it should read from."""

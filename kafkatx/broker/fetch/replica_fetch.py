@@ -18,6 +18,7 @@ the offset is above the log's end                     OFFSET_OUT_OF_RANGE
 else                                                  records, high watermark, log start; counted as progress
 ====================================================  ======================================================
 
+A leader whose lease has ended answers NOT_LEADER_OR_FOLLOWER where the follower would cut its log.
 Unlike Apache Kafka's, an answer OFFSET_OUT_OF_RANGE has the log start offset, and the latest epoch with the
 log's end as the diverging epoch: a follower needs no ListOffsets, which could find another state.
 """
@@ -220,14 +221,15 @@ class ReplicaFetch(FetchByIds):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         log, offset = partition.log, asked.fetch_offset
         if offset < log.log_start_offset:
-            return ErrorCode.OFFSET_OUT_OF_RANGE
+            return self._out_of_range()
         if asked.last_fetched_epoch >= 0:
             epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
             if end_offset < 0:
-                return ErrorCode.OFFSET_OUT_OF_RANGE
+                return self._out_of_range()
             if epoch < asked.last_fetched_epoch or end_offset < offset:
-                return DIVERGED
-        return ErrorCode.NONE if offset <= log.log_end_offset else ErrorCode.OFFSET_OUT_OF_RANGE
+                has_lease = self._broker.replicas.has_lease()
+                return DIVERGED if has_lease else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE if offset <= log.log_end_offset else self._out_of_range()
 
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
         result = super()._read(topic, asked, limit, first)

@@ -100,7 +100,8 @@ def _begin(
         deleted = Deleted(partition.log)
         start = _move(partition, asked.offset, deleted)
     except RequestError as error:
-        return _error(asked, error.code)
+        ended = error.code is ErrorCode.OFFSET_OUT_OF_RANGE and not broker.replicas.has_lease()
+        return _error(asked, ErrorCode.NOT_LEADER_OR_FOLLOWER if ended else error.code)
     except OSError:
         return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR)
     if deleted.segments:

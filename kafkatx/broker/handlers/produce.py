@@ -25,6 +25,7 @@ from kafkatx.broker.produce.staged_produce import (
 )
 from kafkatx.broker.produce.staged_single import StagedForCommit, StagedForOne
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.broker.replica.roles import LeaseEnded
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.leader_hints import PRODUCE_SINCE, hint_producers
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
@@ -158,6 +159,8 @@ class _PartitionAppends:
             result = PartitionProduceResponse(data.index, 0, -1)
             self._unvalidated.append((partition, records, done, result))
             return result
+        if done.error and not self._broker.replicas.has_lease():
+            return _error(data, ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror)
         if done.error:
             return _failed(data, done, log_start_offset)
         self._broker.replicas.staged[partition] = None

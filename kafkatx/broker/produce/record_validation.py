@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.broker.replica.roles import refusal_code
+from kafkatx.broker.replica.roles import LeaseEnded, refusal_code
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
@@ -138,4 +138,6 @@ class RecordValidator:
             failed = self._replicas.write(partition)
             if partition in failed:
                 raise RequestError(refusal_code(failed[partition]), failed[partition].strerror or "")
+        elif not self._replicas.has_lease():
+            raise RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror)
         return appended, leader_epoch

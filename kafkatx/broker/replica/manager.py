@@ -67,6 +67,15 @@ class ReplicaManager:
         topics.replica_listeners.append(self._role_changed)
         store.on_offline = self._log_dir_failed
 
+    def has_lease(self) -> bool:
+        """Return True if no other broker can lead this one's partitions now.
+
+        Without a lease no error may be final that follows from a log, as OUT_OF_ORDER_SEQUENCE_NUMBER: the
+        log of the leader may be another one. The answer is NOT_LEADER_OR_FOLLOWER then.
+        """
+        remaining_s = self._metadata.lease_remaining_s
+        return remaining_s is None or remaining_s() > 0
+
     def write_staged(self) -> dict[object, OSError]:
         """Write the staged records of every partition; return the partitions where that failed, and why.
 
@@ -89,8 +98,7 @@ class ReplicaManager:
 
     def _write(self, staged: Collection[Partition]) -> dict[object, OSError]:
         failed: dict[object, OSError] = {}
-        lease_remaining_s = self._metadata.lease_remaining_s
-        if lease_remaining_s is not None and staged and lease_remaining_s() <= 0:
+        if staged and not self.has_lease():
             return self._drop(staged)
         for partition in staged:
             try:

@@ -31,7 +31,7 @@ class EpochCheckpoint:
         return os.path.join(self._location.directory, LEADER_EPOCHS)
 
     def assign(self, starts: Iterable[tuple[int, int]], forget: bool = False) -> None:
-        """Add new epochs, before their first batch is written: recovery ignores an epoch not in the file.
+        """Add new epochs, before their first batch is written.
 
         :param forget: forget those before them.
         :raises OSError: the file could not be written; :meth:`restore` the entries.

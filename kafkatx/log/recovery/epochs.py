@@ -2,7 +2,8 @@
 
 The checkpoint is used if no batch that was read contradicts it. If it is missing, empty, damaged or
 contradicted, the epochs are rebuilt from the headers of all batches
-(:class:`kafkatx.log.leader_epochs.EpochEvidence` has the rules).
+(:class:`kafkatx.log.leader_epochs.EpochEvidence` has the rules). After a crash it may be older than the
+batches that were scanned: their epochs count, but for those that do not fit between their neighbours.
 
 An epoch that begins at the log's end has no batch: a broker became leader in it and wrote nothing. Only the
 checkpoint has it, and it is kept. One that begins beyond the end is forgotten: the log has lost records.
@@ -55,6 +56,7 @@ class EpochRecovery:
         """
         checkpoint = self._read()
         entries = checkpoint.entries
+        crashed = self._scanned_from is not None
         if (
             not entries
             or self._begins_late(entries[0][1], log_start_offset)
@@ -62,13 +64,14 @@ class EpochRecovery:
         ):
             if entries:
                 self._log.warn("{path} contradicts the batches; it is rebuilt from them", path=self._path)
-            epochs = LeaderEpochCache(self._all_evidence().entries(checkpoint))
+            epochs = LeaderEpochCache(self._all_evidence().entries(checkpoint, may_be_old=crashed))
             epochs.cut_start(log_start_offset)
         elif self._scanned_from is None:
             epochs = LeaderEpochCache(entries)
         else:
             below = LeaderEpochCache(entry for entry in entries if entry[1] < self._scanned_from)
-            epochs = LeaderEpochCache([*below.entries, *self._evidence.entries(checkpoint, below.latest)])
+            scanned = self._evidence.entries(checkpoint, below.latest, may_be_old=True)
+            epochs = LeaderEpochCache([*below.entries, *scanned])
             epochs.cut_start(log_start_offset)
         epochs.cut_end(end_offset)
         for epoch, start_offset in entries:

@@ -215,6 +215,16 @@ class DivergenceTests(ReplicaFetchCase):
             assert part.diverging_epoch is not None
             self.assertEqual((part.log_start_offset, part.diverging_epoch.end_offset), (2, 4))
 
+    def test_lease_ended(self) -> None:
+        """Without a lease no follower is told to cut its log: the new leader may have those records."""
+        self.log.advance_log_start(2)
+        self.metadata.remaining_s = 0.0
+        for offset, epoch in ((1, -1), (9, -1), (3, 0), (5, 2)):
+            part = self.fetch(offset, epoch, epoch=2)
+            self.assertEqual(part.error_code, ErrorCode.NOT_LEADER_OR_FOLLOWER, (offset, epoch))
+            self.assertIsNone(part.diverging_epoch)
+        self.assertEqual(self.fetch(3, 2, epoch=2).error_code, 0)
+
 
 class RefusalTests(ReplicaFetchCase):
     def test_broker_epoch(self) -> None:

@@ -63,6 +63,9 @@ class DeleteRecordsTests(ReplicatedTestCase):
         self.produce(build_values([b"w"], NOW_MS), acks=1)
         refused = self.delete(END + 1)
         self.assertEqual(self.successResultOf(refused), [(ErrorCode.OFFSET_OUT_OF_RANGE, -1)])
+        self.metadata.remaining_s = 0.0
+        self.assertEqual(self.successResultOf(self.delete(END + 1)), [(NOT_LEADER, -1)])
+        self.metadata.remaining_s = 9.0
         waiting = self.delete(-1)
         for follower in (2, 3):
             self.move(follower, END)

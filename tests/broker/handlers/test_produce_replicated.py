@@ -15,6 +15,7 @@ from tests.broker.running import produce_request
 
 NONE, TIMED_OUT = ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT
 TOO_FEW, TOO_FEW_NOW = ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+GAP = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 NOT_LEADER, STORAGE = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR
 
 TIMEOUT_S = 1.0
@@ -146,6 +147,15 @@ class OneTests(ProduceCase):
         self.assertNoResult(waiting)
         self.clock.advance(TIMEOUT_S)
         self.assertEqual(self.successResultOf(waiting), (TIMED_OUT, 0))
+
+    def test_error_without_a_lease(self) -> None:
+        """Without a lease no sequence is said to be wrong: the new leader may have other records."""
+        self.send(b"a", sequence=0)
+        for remaining_s, code in ((9.0, GAP), (0.0, NOT_LEADER)):
+            self.metadata.remaining_s = remaining_s
+            for acks in (1, -1):
+                answer = self.answer(0, 9, produce_request(batch(b"b", sequence=7), acks=acks))
+                self.assertEqual(self.outcome(self.response(0, 9, answer)), (code, -1))
 
     def test_offline(self) -> None:
         """A producer is told when the log dir of its partition fails."""

@@ -67,6 +67,13 @@ class JudgingTests(BrokerTestCase):
         self.assertEqual(self.results(waiting), [(ErrorCode.INVALID_RECORD, -1)])
         self.assertEqual(self.stored(), [])
 
+    def test_refused_without_a_lease(self) -> None:
+        """Without a lease no error of the validation is final: the new leader may answer otherwise."""
+        waiting = self.begin(produce_request(GARBAGE))
+        self.patch(self.broker.replicas, "has_lease", lambda: False)
+        self.workers.work()
+        self.assertEqual(self.results(waiting), [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)])
+
     def test_others_go_on(self) -> None:
         """Another request for the partition is written meanwhile; both get offsets of their own."""
         waiting = self.begin(produce_request(LARGE))

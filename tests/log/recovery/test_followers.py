@@ -12,6 +12,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.log.checkpoint import LEADER_EPOCHS, decode_epochs
 from kafkatx.log.files import Buffers
 from kafkatx.testing.contracts.log_replication import at_offset, whole
 from kafkatx.testing.contracts.partition_log import TP, StoreCase, batch
@@ -113,6 +114,25 @@ class FollowerCase(StoreCase, SynchronousTestCase):
             self.assertEqual(log.epoch_at(offset), offset // 4)
         producers = [one.last_sequence for one in log.active_producers()]
         self.assertEqual(producers, [2 * count - 1] if count else [])
+
+
+class OldEpochsTests(FollowerCase):
+    def test_one_batch(self) -> None:
+        """A batch whose epoch was not on the disk yet keeps it: followers that have it agree (KIP-101)."""
+        log = self.copied()
+        self.result(log.flush())
+        path = os.path.join(log.directory, LEADER_EPOCHS)
+        with open(path, "rb") as file:
+            synced = file.read()
+        self.follow(log, at_offset(batch([b"-"]), 12, 5))
+        self.assertEqual(log.end_offset_for_epoch(5), (5, 13))
+        with open(path, "wb") as file:
+            file.write(synced)  # the power cut spares the batch
+        leader = self.reopened()
+        leader.begin_epoch(7)
+        self.assertEqual(leader.end_offset_for_epoch(5), (5, 13))
+        with open(path, "rb") as file:
+            self.assertEqual(decode_epochs(file.read())[-2:], [(5, 12), (7, 13)])
 
 
 class EveryByteTests(FollowerCase):

@@ -162,7 +162,7 @@ class EpochEvidence:
         return found
 
     def _known_to(self, checkpoint: LeaderEpochCache) -> int:
-        """Return the offset up to which a checkpoint cannot be older than the batches; -1 if there is none."""
+        """Return the offset up to which a checkpoint is not older than the batches; -1: nowhere."""
         starts = dict(checkpoint.entries)
         named = (run.epoch for run in self._runs if checkpoint.at(run.start_offset) == run.epoch)
         return max((starts[epoch] for epoch in named), default=-1)

@@ -139,5 +139,5 @@ class RecordValidator:
             if partition in failed:
                 raise RequestError(refusal_code(failed[partition]), failed[partition].strerror or "")
         elif not self._replicas.has_lease():
-            raise RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror)
+            raise RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror or "")
         return appended, leader_epoch

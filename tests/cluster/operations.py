@@ -16,7 +16,7 @@ from tests.cluster.faults import Begun, Fault, Victims
 from tests.cluster.system import BROKERS, System
 
 ASK_S = 10.0
-RETRY_S = 60.0
+RETRY_S = 180.0
 HOLD_S = (1.0, 5.0, 15.0)
 _numbers = itertools.count(1)
 
@@ -24,7 +24,7 @@ _numbers = itertools.count(1)
 def _with_cluster(system: System, work: Callable[[Cluster], str | None], *, insist: bool = False) -> str:
     """Do something through any broker; return what went wrong, empty if nothing did.
 
-    :param insist: try again for a minute, and complain if it never works.
+    :param insist: try again for three minutes, and complain if it never works.
     """
     deadline_s = time.monotonic() + RETRY_S
     while True:

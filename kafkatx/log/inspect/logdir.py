@@ -29,6 +29,7 @@ from kafkatx.log.inspect.paths import (
     partitions,
 )
 from kafkatx.log.inspect.segment import Advance
+from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.types import TopicPartition
 
 _NO_ADVANCE: Advance = lambda amount: None  # noqa: E731  # a default value
@@ -37,7 +38,8 @@ _NO_ADVANCE: Advance = lambda amount: None  # noqa: E731  # a default value
 class Check:
     """The check of one path; :meth:`faults` runs it once.
 
-    :param compacted: allow gaps between offsets in all logs, regardless of the cleaner's checkpoint.
+    :param compacted: allow gaps between offsets in all logs, regardless of the cleaner's checkpoint; those of
+        ``__consumer_offsets``, which is compacted, may always have them.
     :param deep: decode every record.
     :param ours: the caller has locked the log dir, so no broker is using it.
     :raises NotALog: the path is not part of a log.
@@ -97,8 +99,9 @@ class Check:
     def partition(self, directory: str, advance: Advance = _NO_ADVANCE) -> PartitionCheck:
         """Return the check of one partition, with the values of its log dir's checkpoints."""
         whose = partition_of(os.path.realpath(directory))
-        sparse_below = ALWAYS_SPARSE if self._compacted else NEVER_SPARSE
-        if whose is not None and not self._compacted:
+        compacted = self._compacted or (whose is not None and whose.topic == CONSUMER_OFFSETS)
+        sparse_below = ALWAYS_SPARSE if compacted else NEVER_SPARSE
+        if whose is not None and not compacted:
             sparse_below = self.offsets(CLEANED_OFFSETS).get(whose, NEVER_SPARSE)
         return PartitionCheck(
             self._files,

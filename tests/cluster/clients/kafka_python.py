@@ -10,10 +10,9 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, Topic
 from kafka.structs import OffsetAndMetadata
 
 from tests.cluster.checker.history import ProducerHistory
-from tests.cluster.clients.load import RETRY_S, Producer, Taken
+from tests.cluster.clients.load import DELIVERY_MS, RETRY_S, SURE_DELIVERY_MS, Producer, Taken
 
 POLL_MS = 500
-DELIVERY_MS = 120_000
 FAST = {
     "reconnect_backoff_ms": 20,
     "reconnect_backoff_max_ms": 500,
@@ -49,7 +48,7 @@ class KafkaPythonProducer(Producer):
                     bootstrap_servers=self._bootstrap.split(","),
                     acks="all",
                     enable_idempotence=self._idempotent,
-                    delivery_timeout_ms=DELIVERY_MS,
+                    delivery_timeout_ms=SURE_DELIVERY_MS if self._idempotent else DELIVERY_MS,
                     max_block_ms=DELIVERY_MS,
                     linger_ms=5,
                 )

@@ -20,11 +20,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Producer as Library
 
 from tests.cluster.checker.history import ProducerHistory
-from tests.cluster.clients.load import Producer, Taken
+from tests.cluster.clients.load import DELIVERY_MS, SURE_DELIVERY_MS, Producer, Taken
 
 POLL_S = 0.5
 BATCH = 500
-DELIVERY_MS = 120_000
 ASK_S = 15.0
 STALL_S = 20.0
 CALL_S = 120.0
@@ -61,7 +60,7 @@ class LibrdkafkaProducer(Producer):
             **FAST,
             "bootstrap.servers": bootstrap,
             "linger.ms": 5,
-            "message.timeout.ms": DELIVERY_MS,
+            "message.timeout.ms": SURE_DELIVERY_MS if "enable_idempotence" in conf else DELIVERY_MS,
             "request.timeout.ms": 10_000,
             "retry.backoff.ms": 50,
             "queue.buffering.max.messages": 20_000,

@@ -15,6 +15,13 @@ VALUE_BYTES = 80
 PAUSE_S = 0.05
 RETRY_S = 0.5
 STOP_S = 150.0
+DELIVERY_MS = 120_000
+SURE_DELIVERY_MS = 900_000
+"""The delivery time-out of idempotent producers: longer than any fault.
+
+When a message times out, librdkafka begins a new producer epoch for all partitions, and sends batches again
+whose outcome it does not know. They may be in the log twice then: idempotence ends with that time-out.
+"""
 COMMIT_S = 0.5
 LIFE_S = (30.0, 120.0)
 """A member of a group leaves it after a time between these two, and another one joins."""

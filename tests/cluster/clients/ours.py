@@ -12,10 +12,9 @@ from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.producer.values import RecordMetadata
 from kafkatx.types import TopicPartition
 from tests.cluster.checker.history import ProducerHistory
-from tests.cluster.clients.load import RETRY_S, Producer, Taken
+from tests.cluster.clients.load import DELIVERY_MS, RETRY_S, SURE_DELIVERY_MS, Producer, Taken
 
 POLL_MS = 500
-DELIVERY_MS = 120_000
 ASK_S = 30.0
 FAST: dict[str, object] = {
     "reconnect.backoff.ms": 20,
@@ -47,7 +46,7 @@ class OurProducer(Producer):
             **FAST,
             "bootstrap.servers": self._bootstrap,
             "acks": "all",
-            "delivery.timeout.ms": DELIVERY_MS,
+            "delivery.timeout.ms": SURE_DELIVERY_MS,
             "linger.ms": 5,
         }
         while True:

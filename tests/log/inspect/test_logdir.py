@@ -169,6 +169,16 @@ class DamageTests(LogCase):
                 file.write(encode_offsets({TP: offset}))
             self.assertEqual(len(self.faults()), faults)
 
+    def test_internal_topic(self) -> None:
+        """Committed offsets are compacted: gaps are right, also in a follower's log, never cleaned here."""
+        self.fill()
+        for kind in ("log", "index", "timeindex"):
+            os.unlink(self.file(f"00000000000000000008.{kind}"))
+        self.assertEqual(len(self.faults()), 1)
+        directory = os.path.dirname(self.file(LAST))
+        os.rename(directory, os.path.join(os.path.dirname(directory), "__consumer_offsets-0"))
+        self.assertEqual(self.faults(), [])
+
     def test_twice(self) -> None:
         """A batch that comes again is a fault at its second place."""
         self.fill()

@@ -105,8 +105,10 @@ class Follower:
         self._begun = False
 
     def is_ready(self) -> bool:
-        """Return True if the partition can be asked for now; begin what must reach the disk before."""
-        if self.flushing is not None or self.not_before_s > self._clock.seconds():
+        """Return True if the partition can be asked for now; begin what must be done to its log before."""
+        if self.partition.offline or self.flushing is not None or self.not_before_s > self._clock.seconds():
+            return False
+        if not self._begun and not self._begin():
             return False
         if self._throttle.is_on and self._is_held_back():
             return False
@@ -130,12 +132,10 @@ class Follower:
         return failure
 
     def ask(self, max_bytes: int) -> FetchPartition:
-        """Return the part of a fetch request for this partition.
+        """Return the part of a fetch request for this partition, which is ready.
 
         The last fetched epoch is read from the log each time (KAFKA-15510).
         """
-        if not self._begun:
-            self._begin()
         log = self.partition.log
         return FetchPartition(
             self.partition.topic_partition.partition,
@@ -146,9 +146,11 @@ class Follower:
             max_bytes,
         )
 
-    def _begin(self) -> None:
-        """Cut records whose leader epochs are unknown to the high watermark: no leader can compare them."""
-        self._begun = True
+    def _begin(self) -> bool:
+        """Cut records whose leader epochs are unknown to the high watermark: no leader can compare them.
+
+        Return False if the log could not be cut.
+        """
         log = self.partition.log
         self._limited_log.info(
             "copies {partition} from broker {leader} in leader epoch {epoch}, from offset {offset} on",
@@ -158,7 +160,13 @@ class Follower:
             offset=log.log_end_offset,
         )
         if log.latest_epoch == NO_LEADER_EPOCH:
-            self._cut(max(self.partition.high_watermark, log.log_start_offset))
+            try:
+                self._cut(max(self.partition.high_watermark, log.log_start_offset))
+            except OSError as error:
+                self._pause(f"its log failed: {error}")
+                return False
+        self._begun = True
+        return True
 
     # --- answers
 

@@ -33,9 +33,31 @@ class AskTests(FollowerCase):
         """A log whose records name no epochs is cut to the high watermark before it is asked for."""
         self.keep(batch(0, -1), batch(1, -1), batch(2, -1))
         self.partition.high_watermark = 2
+        self.assertTrue(self.follower.is_ready())
         self.assertEqual(self.follower.ask(1000).fetch_offset, 2)
         self.keep(batch(2, -1))
+        self.assertTrue(self.follower.is_ready())
         self.assertEqual(self.follower.ask(1000).fetch_offset, 3)
+
+    def test_cut_fails(self) -> None:
+        """A log that cannot be cut makes its own partition wait, and is cut later."""
+        self.keep(batch(0, -1), batch(1, -1))
+
+        def fail(offset: int) -> None:
+            raise OSError(1, "not permitted")
+
+        truncate_to = self.log.truncate_to
+        self.patch(self.log, "truncate_to", fail)
+        self.assertFalse(self.follower.is_ready())
+        self.patch(self.log, "truncate_to", truncate_to)
+        self.assertTrue(self.is_paused())
+        self.assertEqual(self.follower.ask(1000).fetch_offset, 0)
+
+    def test_offline(self) -> None:
+        """A partition whose log dir has failed is not asked for."""
+        self.assertTrue(self.follower.is_ready())
+        self.partition.offline = True
+        self.assertFalse(self.follower.is_ready())
 
     def test_nothing_is_cut(self) -> None:
         """A log with epochs keeps what is above its high watermark: only the leader can tell (KIP-101)."""

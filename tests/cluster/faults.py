@@ -341,12 +341,16 @@ def _restart(system: System, broker_id: int) -> None:
 
 
 def two_at_once(first: Fault, second: Fault) -> Fault:
-    """Return a fault of two, which begin at the same time and end one after the other."""
+    """Return a fault of two, which begin at the same time; what an operator does ends last."""
 
     def both(victims: Victims) -> AbstractContextManager[Begun]:
         @contextmanager
         def fault() -> Iterator[Begun]:
-            with first(victims) as one, second(victims) as other:
+            with ExitStack() as last, ExitStack() as before:
+                one, other = (
+                    (before if kind in DISTURBANCES else last).enter_context(kind(victims))
+                    for kind in (first, second)
+                )
                 shorter, longer = sorted((one.hold_s, other.hold_s))
                 yield Begun(f"{one.text}; and {other.text}", min(longer, shorter + 10.0))
 
@@ -372,6 +376,8 @@ ALL: Sequence[tuple[Fault, int]] = (
 
 DISKS: Sequence[tuple[Fault, int]] = ((fill_disk, 2), (protect_disk, 1))
 """Those for disks of their own."""
+
+DISTURBANCES = {fault for fault, _ in (*ALL, *DISKS)}
 
 
 def choose(

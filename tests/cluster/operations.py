@@ -15,7 +15,7 @@ from kafkatx.types import TopicPartition
 from tests.cluster.faults import Begun, Fault, Victims
 from tests.cluster.system import BROKERS, System
 
-ASK_S = 10.0
+ASK_S = 5.0
 RETRY_S = 180.0
 HOLD_S = (1.0, 5.0, 15.0)
 _numbers = itertools.count(1)
@@ -30,7 +30,7 @@ def _with_cluster(system: System, work: Callable[[Cluster], str | None], *, insi
     while True:
         told = ""
         try:
-            with Cluster(system.bootstrap, timeout_s=ASK_S, connect_timeout_s=2.0, retries=3) as cluster:
+            with Cluster(system.bootstrap, timeout_s=ASK_S, connect_timeout_s=2.0, retries=1) as cluster:
                 told = work(cluster) or ""
         except KafkaTXError as error:
             told = str(error)

@@ -80,6 +80,7 @@ class BatchLog:
         end_offset = log_start_offset
         for data in storage.load():
             end_offset = max(end_offset, self._restore(data, config, producers))
+        self._epochs.cut_start(log_start_offset)
         self.log_start_offset = log_start_offset
         self.log_end_offset = self._flushed_offset = end_offset
         self._appender = Appender(topic_partition, config, producers, self._epochs, end_offset)
@@ -380,13 +381,12 @@ class BatchLog:
 
     def _drop(self, count: int) -> None:
         gone = self.segments[:count]
-        if not gone:
-            return
-        if not any(chunk.written for chunk in self.segments[count:]):
-            self._keep_log_start(self.log_start_offset)
-        self._storage.drop([written for chunk in gone for written in chunk.written])
-        self.size_bytes -= sum(chunk.size_bytes for chunk in gone)
-        del self.segments[:count]
+        if gone:
+            if not any(chunk.written for chunk in self.segments[count:]):
+                self._keep_log_start(self.log_start_offset)
+            self._storage.drop([written for chunk in gone for written in chunk.written])
+            self.size_bytes -= sum(chunk.size_bytes for chunk in gone)
+            del self.segments[:count]
         self._epochs.cut_start(self.log_start_offset)
 
 

@@ -6,6 +6,7 @@ a network), and has its leader's bytes when it has caught up.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import uuid
@@ -231,6 +232,8 @@ class ReplicationMachine(RuleBasedStateMachine):
             follower.cut(leader.log.log_end_offset)
             return
         found = bytes_of(leader.log.read(log.log_end_offset, max_bytes, leader.log.log_end_offset, True))
+        if found and not self.make_room(parse_header(found).base_offset):
+            return
         size = log.append_as_follower(memoryview(found), self.epoch)
         log.write()
         at = 0
@@ -239,6 +242,21 @@ class ReplicationMachine(RuleBasedStateMachine):
             follower.add(found[at : at + length])
             at += length
         assert at == size
+
+    def make_room(self, base_offset: int) -> bool:
+        """Do as ``Follower._make_room`` in ``kafkatx.broker.replica.fetcher.follower``."""
+        leader, follower = self.leader, self.follower
+        log, end_offset = follower.log, follower.log.log_end_offset
+        if base_offset >= end_offset or log.log_start_offset == end_offset:
+            return True
+        if leader.log.log_start_offset == end_offset:
+            log.restart_at(end_offset)
+            follower.restart(end_offset)
+            return True
+        assert not log.read(max(base_offset, log.log_start_offset), 1, end_offset, True)
+        log.truncate_to(base_offset)
+        follower.cut(base_offset)
+        return False
 
     @rule()
     def catch_up(self) -> None:
@@ -331,8 +349,12 @@ class MemoryMachine(ReplicationMachine):
         """Do nothing."""
 
 
+FULL = os.environ.get("KAFKATX_ATTACK") == "full"
 FEW = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=1000 if FULL else 40,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
 )
 
 
@@ -346,3 +368,32 @@ class ReplicationModelTests(SynchronousTestCase):
     def test_files(self) -> None:
         """The logs in files, through clean restarts and crashes."""
         run_state_machine_as_test(ReplicationMachine, settings=FEW)
+
+    def run_both(self, *steps: tuple[str, dict[str, Any]]) -> None:
+        """Take steps with logs in memory and with logs in files."""
+        for kind in (MemoryMachine, ReplicationMachine):
+            machine = kind()
+            for name, values in steps:
+                getattr(machine, name)(**values)
+                machine.same()
+            machine.teardown()
+
+    def test_end_within_a_batch(self) -> None:
+        """A log with other records ends where the leader's starts, within a batch: it catches up."""
+        self.run_both(
+            ("produce", {"sizes": [4], "producer": 0}),
+            ("elect", {}),
+            ("produce", {"sizes": [1, 1, 1, 2, 1], "producer": 0}),
+            ("delete_records", {"back": 2}),
+            ("catch_up", {}),
+        )
+
+    def test_start_within_a_batch(self) -> None:
+        """An epoch begins at a log start within a batch, and goes with the records from there on."""
+        self.run_both(
+            ("produce", {"sizes": [3], "producer": 0}),
+            ("delete_records", {"back": 1}),
+            ("fetch", {"max_bytes": 2}),
+            ("elect", {}),
+            ("catch_up", {}),
+        )

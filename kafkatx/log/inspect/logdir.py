@@ -45,6 +45,7 @@ class Check:
     :raises NotALog: the path is not part of a log.
     :raises OSError: it cannot be read.
     :ivar held_by: the process id of the broker that is using the log dir, or None.
+    :ivar clean: the last broker was shut down cleanly, and none has used the log dir since.
     :ivar tally: the checked data of all partitions.
     :ivar notes: remarks that are not faults.
     """
@@ -62,7 +63,7 @@ class Check:
         self._files = files
         self._deep = deep
         self._compacted = compacted
-        self._clean = self.held_by is None and files.exists(os.path.join(self.log_dir, CLEAN_SHUTDOWN))
+        self.clean = self.held_by is None and files.exists(os.path.join(self.log_dir, CLEAN_SHUTDOWN))
         self._checkpoints = {name: self._read_offsets(name) for name in OFFSET_CHECKPOINTS}
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int] | Fault:
@@ -107,7 +108,7 @@ class Check:
             self._files,
             directory,
             in_use=self.held_by is not None,
-            clean=self._clean,
+            clean=self.clean,
             sparse_below=sparse_below,
             deep=self._deep,
             advance=advance,

@@ -165,7 +165,14 @@ class _Planner:
             known = None
         elif not self._epochs_damaged and (known is None or not (cut and _reach(known, end_offset))):
             return
-        run = partial(_write_epochs, self._files, self._directory, known or LeaderEpochCache(), end_offset)
+        run = partial(
+            _write_epochs,
+            self._files,
+            self._directory,
+            known or LeaderEpochCache(),
+            end_offset,
+            may_be_old=not self._check.clean,
+        )
         what = f"write {LEADER_EPOCHS} anew, as far as offset {end_offset}, and what a batch says otherwise"
         self._plan.steps.append(Step(what, run))
 
@@ -224,16 +231,20 @@ def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, int]) 
     files.replace(path, encode_offsets(offsets))
 
 
-def _write_epochs(files: Files, directory: str, known: LeaderEpochCache, end_offset: int) -> None:
-    """Write the epochs on which batches and checkpoint agree; a batch with another epoch gets an entry.
+def _write_epochs(
+    files: Files, directory: str, known: LeaderEpochCache, end_offset: int, may_be_old: bool
+) -> None:
+    """Write the epochs on which batches and checkpoint agree, into it and into batches with another one.
 
     See :class:`~kafkatx.log.leader_epochs.EpochEvidence`. No checksum covers a batch's leader
     epoch.
+
+    :param may_be_old: the broker has crashed, so that the checkpoint may be older than batches.
     """
     evidence = EpochEvidence()
     for _, batch in _batches(files, directory):
         evidence.note(batch.leader_epoch, batch.base_offset)
-    epochs = LeaderEpochCache(evidence.entries(known))
+    epochs = LeaderEpochCache(evidence.entries(known, may_be_old=may_be_old))
     epochs.cut_end(end_offset)
     for file, batch in _batches(files, directory):
         epoch = epochs.at(batch.base_offset)
@@ -241,6 +252,9 @@ def _write_epochs(files: Files, directory: str, known: LeaderEpochCache, end_off
         if batch.magic == MAGIC and known_both and batch.leader_epoch != epoch:
             files.writev(file, [epoch.to_bytes(4, "big")], batch.position + LEADER_EPOCH_AT, 4)
             files.sync(file)
+    for known_epoch, start_offset in known.entries:
+        if start_offset == end_offset:
+            epochs.assign(known_epoch, start_offset)  # it has no batch yet; recovery keeps it, too
     files.replace(os.path.join(directory, LEADER_EPOCHS), encode_epochs(epochs.entries))
 
 

@@ -250,6 +250,16 @@ class ReplicationContract(AppendContract):
         log.truncate_to(100)
         self.assertEqual((log.latest_epoch, self.content(log)), (3, [(0, b"a"), (1, b"b")]))
 
+    def test_epoch_at_the_start(self) -> None:
+        """Check that the epoch of the first records begins at the log start, also within a batch."""
+        log = self.make_log()
+        self.put(log, batch([b"a", b"b", b"c"]), leader_epoch=2)
+        self.put(log, batch([b"d"]), leader_epoch=4)
+        log.advance_log_start(2)
+        self.assertEqual([log.end_offset_for_epoch(epoch) for epoch in (1, 2, 4)], [(1, 2), (2, 3), (4, 4)])
+        log.truncate_to(2)
+        self.assertEqual((log.latest_epoch, log.log_start_offset, log.log_end_offset), (-1, 2, 2))
+
     # --- cuts
 
     def test_restart(self) -> None:

@@ -116,6 +116,34 @@ class RepairTests(LogCase):
         self.assertEqual(self.read(name), whole)
         self.check_mended(20)
 
+    def test_epochs_from_before_a_crash(self) -> None:
+        """After a crash the last batch keeps its epoch, which the checkpoint does not know yet."""
+        epochs, data = self.read("leader-epoch-checkpoint"), self.read(LAST)
+        self.assertEqual(epochs, b"0\n4\n0 0\n1 6\n2 12\n3 18\n")
+        self.write("leader-epoch-checkpoint", b"0\n3\n0 0\n1 6\n2 12\n")
+        kept = self.keep()
+        self.repair()  # after a clean shutdown the checkpoint is complete: a bit of the batch has flipped
+        self.assertEqual(self.read("leader-epoch-checkpoint"), b"0\n3\n0 0\n1 6\n2 12\n")
+        self.assertNotEqual(self.read(LAST), data)
+        self.restore(kept)
+        os.unlink(self.file(".kafka_cleanshutdown"))
+        (plan,) = self.repair()
+        self.assertEqual((self.read("leader-epoch-checkpoint"), self.read(LAST)), (epochs, data))
+        self.assertIsNone(plan.end_offset)
+        self.check_mended(20)
+
+    def test_epoch_without_batches(self) -> None:
+        """An epoch that begins at the log's end is kept; one that begins later is not."""
+        epochs = self.read("leader-epoch-checkpoint")
+        self.spoil(LAST, 15, 4)
+        kept = self.keep()
+        for start, expected in ((20, b"0\n5\n0 0\n1 6\n2 12\n3 18\n7 20\n"), (21, epochs)):
+            self.write("leader-epoch-checkpoint", epochs.replace(b"\n4\n", b"\n5\n") + b"7 %d\n" % start)
+            self.repair()
+            self.assertEqual(self.read("leader-epoch-checkpoint"), expected)
+            self.assertEqual(self.faults(), [])
+            self.restore(kept)
+
     def test_missing_segment(self) -> None:
         """A segment after a missing one cannot stay; the log ends where the missing one began."""
         os.unlink(self.file(MIDDLE))

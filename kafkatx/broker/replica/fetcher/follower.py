@@ -14,9 +14,19 @@ OFFSET_OUT_OF_RANGE, the leader's log starts later      the log is emptied, and 
 another error                                           a pause
 ``diverging_epoch``                                     the log is cut; nothing else of it is used
                                                         (KAFKA-14704)
+the same cut for the third time and later, each after   the log is cut, and a pause: the leader's epochs
+records were appended                                   contradict its own batches
+records that begin within a batch, whose first offsets  the log is emptied, and starts where the leader's
+the leader has deleted                                  does; they are appended whole
+records that begin below the log's end, where this log  the log's end goes back to their first offset
+has only the gap of a cut
 records, or none                                        they are appended as they are; the high watermark
                                                         and the log start follow
 ======================================================  ==================================================
+
+Where the leader's log starts within a batch, DeleteRecords was asked for an offset there. A log that ends at
+that offset may end with other records: no leader epoch can tell, because the leader knows none from before.
+Apache Kafka's follower fails then for good (``UnexpectedAppendOffsetException``) unless its log is empty.
 
 The next fetch of the partition acknowledges what was appended, so it waits for the flush that
 ``flush.messages`` asks for. It also says that records below the log start are deleted here for good, so it
@@ -42,8 +52,13 @@ from kafkatx.broker.replica.throttles import ReplicationThrottle
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.errors import CorruptRecords, ErrorCode
 from kafkatx.net.limited_log import LimitedLog
+from kafkatx.records.batch import HEADER_BYTES, MAGIC_AT, parse_header
+from kafkatx.records.header import MAGIC
 from kafkatx.types import NO_LEADER_EPOCH, FileSlice
-from kafkatx.wire.messages.fetch import FetchPartition, PartitionData
+from kafkatx.wire.messages.fetch import EpochEndOffset, FetchPartition, PartitionData
+
+SAME_CUTS = 3
+"""A cut at the same offset for this many times in a row is followed by a pause."""
 
 THROTTLED_S = 1.0
 """The longest pause of a copy that is held back: the limit may change meanwhile."""
@@ -103,6 +118,9 @@ class Follower:
         self._throttle = throttle
         self._failures = 0
         self._begun = False
+        self._appended = True
+        self._cut_at = -1
+        self._same_cuts = 0
 
     def is_ready(self) -> bool:
         """Return True if the partition can be asked for now; begin what must be done to its log before."""
@@ -209,14 +227,32 @@ class Follower:
             quiet = code in EXPECTED
             self._pause(None if quiet else f"broker {self.role.leader} answers {ErrorCode.of(code).name}")
         elif found is not None and found.end_offset >= 0:
-            before = (log.log_end_offset, log.latest_epoch)
-            self._cut(truncation_offset(log, found.epoch, found.end_offset))
-            if (log.log_end_offset, log.latest_epoch) == before:
-                self._pause(f"its log ends epoch {found.epoch} as broker {self.role.leader}'s does not")
+            self._diverges(found)
         else:
             self._failures = 0
             return self._append(answer)
         return 0
+
+    def _diverges(self, found: EpochEndOffset) -> None:
+        """Cut the log to where it agrees with the leader's."""
+        log = self.partition.log
+        before = (log.log_end_offset, log.latest_epoch)
+        offset = truncation_offset(log, found.epoch, found.end_offset)
+        self._cut(offset)
+        if (log.log_end_offset, log.latest_epoch) == before:
+            self._pause(f"its log ends epoch {found.epoch} as broker {self.role.leader}'s does not")
+        elif self._appended:
+            # The leader had agreed with all before the records that it now says to cut off.
+            self._appended = False
+            self._same_cuts = self._same_cuts + 1 if offset == self._cut_at else 1
+            self._cut_at = offset
+            if self._same_cuts >= SAME_CUTS:
+                self._failures = self._same_cuts - SAME_CUTS
+                self._pause(
+                    f"broker {self.role.leader} sends records from offset {offset} on, and then says to cut"
+                    f" them off, {self._same_cuts} times by now: its leader-epoch-checkpoint and its batches"
+                    f" contradict each other; run `kafkatx log verify` there"
+                )
 
     def _append(self, answer: PartitionData) -> int:
         partition = self.partition
@@ -225,11 +261,14 @@ class Follower:
         size = 0
         if records:
             assert not isinstance(records, FileSlice)  # it was received
+            if not self._make_room(memoryview(records), answer.log_start_offset):
+                return 0
             size = log.append_as_follower(memoryview(records), self.role.leader_epoch)
             if not size:
                 self._pause(f"broker {self.role.leader} sends less than one batch")
                 return 0
             log.write()
+            self._appended = True
             if self._throttle.is_on and self._throttle.broker_id not in partition.isr:
                 self._throttle.count(partition.topic_partition, size)
         start = log.log_start_offset
@@ -239,6 +278,26 @@ class Follower:
         if size and partition.flush_s is not None and partition.flush_timer is None:
             self._flushes.schedule(partition)
         return size
+
+    def _make_room(self, records: memoryview, leader_start: int) -> bool:
+        """Cut the log if the first batch reaches from below its end to above it; False: ask again.
+
+        A batch that would overwrite records stays refused, unless the leader has deleted all of them.
+        """
+        log = self.partition.log
+        start, end_offset, base = log.log_start_offset, log.log_end_offset, int.from_bytes(records[:8], "big")
+        if base >= end_offset or start == end_offset:
+            return True  # an empty log takes such a batch
+        if len(records) < HEADER_BYTES or records[MAGIC_AT] != MAGIC:
+            return True
+        if parse_header(records).last_offset < end_offset:
+            return True
+        if leader_start == end_offset:
+            self._restart(end_offset)
+        elif not log.read(max(base, start), 1, end_offset, True):
+            self._cut(base)
+            return False
+        return True
 
     def _wait_for(self, flushing: Deferred[Any]) -> None:
         self.flushing = flushing

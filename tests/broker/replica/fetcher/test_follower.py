@@ -6,11 +6,12 @@ from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.fetch import EpochEndOffset
 from tests.broker.cluster import FakeMetadataStore
-from tests.broker.replica.fetcher.case import FollowerCase, HeldFlushes, batch, epochs_of
+from tests.broker.replica.fetcher.case import FollowerCase, HeldFlushes, batch, epochs_of, stored
 
 
 class AskTests(FollowerCase):
@@ -151,6 +152,33 @@ class DivergingTests(FollowerCase):
         self.assertEqual(self.log.log_end_offset, 4)
         self.assertTrue(self.is_paused())
 
+    def test_same_cut(self) -> None:
+        """A leader that has its own records cut off, again and again, is asked at intervals that grow."""
+        pauses = []
+        with capturedLogs() as events:
+            for _ in range(5):
+                self.assertGreater(self.take(batch(4, 5), batch(5, 5)), 0)
+                self.assertTrue(self.follower.is_ready())
+                self.take(diverging_epoch=EpochEndOffset(4, 4))
+                self.assertEqual(self.log.log_end_offset, 4)
+                pauses.append(max(self.follower.not_before_s - self.clock.seconds(), 0))
+                self.clock.advance(pauses[-1])
+        self.assertEqual([round(pause, 3) for pause in pauses], [0, 0, 0.05, 0.1, 0.2])
+        warnings = [formatEvent(event) for event in events if event["log_level"] is LogLevel.warn]
+        self.assertIn("from offset 4 on, and then says to cut them off, 3 times", warnings[0])
+
+    def test_other_cuts(self) -> None:
+        """Cuts in a row to find where the logs agree, and later ones further on, are made at once."""
+        for epoch, end in ((3, 3), (2, 2), (2, 1)):
+            self.take(diverging_epoch=EpochEndOffset(epoch, end))
+            self.assertEqual(self.log.log_end_offset, end)
+            self.assertTrue(self.follower.is_ready())
+        for end in (2, 3, 4, 5):
+            self.assertGreater(self.take(batch(end - 1, 2), batch(end, 2)), 0)
+            self.take(diverging_epoch=EpochEndOffset(2, end))
+            self.assertEqual(self.log.log_end_offset, end)
+            self.assertTrue(self.follower.is_ready())
+
     def test_below_the_high_watermark(self) -> None:
         """After an unclean election committed records are cut, and the high watermark goes back with them."""
         self.take(high_watermark=4)
@@ -207,6 +235,52 @@ class OutOfRangeTests(FollowerCase):
         self.out(9, 20)
         self.take(batch(8, 5, b"a", b"b", b"c"))
         self.assertEqual(self.log.log_end_offset, 11)
+
+
+class WithinABatchTests(FollowerCase):
+    """An answer whose first batch begins below the log's end, which Fetch allows."""
+
+    def setUp(self) -> None:
+        """Four records of epoch 2, two of them committed."""
+        super().setUp()
+        self.keep(batch(0, 2, b"a"), batch(1, 2, b"b", b"c", b"d"))
+        self.take(high_watermark=2)
+
+    def test_deleted(self) -> None:
+        """The leader has deleted all that the log has: its batch is appended whole, after them."""
+        sent = batch(3, 5, b"x", b"y")
+        self.assertEqual(self.take(sent, log_start_offset=4, high_watermark=5), len(sent))
+        self.assertEqual((self.log.log_start_offset, self.log.log_end_offset), (4, 5))
+        self.assertEqual((stored(self.log), self.partition.high_watermark), (sent, 5))
+        self.assertEqual(self.follower.ask(1).last_fetched_epoch, 5)
+        self.assertTrue(self.follower.is_ready())
+        self.take(batch(5, 5), log_start_offset=4)
+        self.assertEqual(self.log.log_end_offset, 6)
+
+    def test_records_stay(self) -> None:
+        """Records that the leader has, too, are not given up for it."""
+        for start in (0, 3):
+            self.assertEqual(self.take(batch(3, 5, b"x", b"y"), log_start_offset=start), 0)
+            self.assertEqual((self.log.log_start_offset, self.log.log_end_offset), (0, 4))
+            self.clock.advance(1)
+
+    def test_ends_below(self) -> None:
+        """A batch that does not reach the log's end is none that was asked for."""
+        self.assertEqual(self.take(batch(2, 5, b"x", b"y"), log_start_offset=4), 0)
+        self.assertEqual((self.log.log_start_offset, self.log.log_end_offset), (0, 4))
+        self.assertTrue(self.is_paused())
+
+    def test_gap_of_a_cut(self) -> None:
+        """A cut within a batch has left a gap: the log goes on at the leader's batch there."""
+        self.take(diverging_epoch=EpochEndOffset(2, 3))
+        self.assertEqual(self.log.log_end_offset, 3)
+        sent = batch(1, 2, b"b", b"c", b"d")
+        self.assertEqual(self.take(sent), 0)
+        self.assertEqual((self.follower.ask(1).fetch_offset, self.log.log_start_offset), (1, 0))
+        self.assertTrue(self.follower.is_ready())
+        self.flushLoggedErrors()
+        self.assertEqual(self.take(sent), len(sent))
+        self.assertEqual(stored(self.log), batch(0, 2, b"a") + sent)
 
 
 class WrongTests(FollowerCase):

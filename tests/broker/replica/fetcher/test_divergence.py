@@ -141,3 +141,32 @@ class DivergenceTests(ClusterTestCase, FollowerCase):
             self.assertEqual(self.log.log_end_offset, end_of(mine))
             self.assertEqual(self.partition.high_watermark, min(leader.high_watermark, end_of(mine)))
             self.metadata.remove(f"t{seed}")
+
+    def test_deleted_records(self) -> None:
+        """The same where the leader has deleted its first records, often up to an offset within a batch."""
+        within = 0
+        for seed in range(300):
+            random = Random(seed)
+            history = History(random)
+            for _ in range(random.randint(1, 6)):
+                history.reign(random.randint(0, 1))
+            mine, theirs = history.logs
+            leader = self.lead(seed, mine, history.epoch + 1)
+            start = end_of(theirs) if seed % 4 else random.randint(0, end_of(mine))
+            leader.log.advance_log_start(min(start, end_of(mine)))
+            self.max_bytes = random.choice((1, 100, 1 << 20))
+            self.follow(theirs, history.epoch + 1, history.noted)
+            begun = any(one[0] < start < end_of([one]) for one in mine)
+            within += begun and start == end_of(theirs)
+            for _ in range(MOST_ROUNDS):
+                before = (self.log.log_end_offset, self.log.latest_epoch)
+                self.exchange(f"t{seed}")
+                self.assertTrue(self.follower.is_ready(), seed)
+                if before == (end_of(mine), self.log.latest_epoch):
+                    break
+            self.assertEqual(self.log.log_end_offset, end_of(mine), seed)
+            self.log.advance_log_start(max(leader.log.log_start_offset, self.log.log_start_offset))
+            leader.log.advance_log_start(self.log.log_start_offset)
+            self.assertEqual(stored(self.log), stored(leader.log), seed)
+            self.metadata.remove(f"t{seed}")
+        self.assertGreater(within, 2)

@@ -17,6 +17,7 @@ CLIENTS ?=
 CONTROL ?=
 BROKERS ?=
 ONLY ?=
+ZOOKEEPER ?=
 # make tests TESTS=tests.wire
 TESTS ?=
 # make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 SCALE=0.5
@@ -121,10 +122,10 @@ takeover: install .interop/jars
 
 # CLIENTS="kcat aiokafka" chooses rows, CONTROL=1 runs them against Apache Kafka instead. BROKERS=3 runs them
 # against a cluster with three copies of each topic, and then lets a leader die under them; only that is written on
-# the page. ONLY=features or ONLY=leader leaves the other out.
+# the page. ONLY=features or ONLY=leader leaves the other out; ZOOKEEPER=1 lets leaders die in clusters with ZooKeeper.
 clients: install
 	@$(BIN)/python -m tests.clients --jobs 2 --write $(if $(BROKERS),--brokers $(BROKERS)) $(if $(ONLY),--only $(ONLY)) \
-	  $(if $(CONTROL),--broker apache) $(CLIENTS)
+	  $(if $(ZOOKEEPER),--zookeeper) $(if $(CONTROL),--broker apache) $(CLIENTS)
 
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install

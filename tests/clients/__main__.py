@@ -7,6 +7,7 @@ the results beside this module and writes ``docs/clients.md`` anew from all that
 
 With ``--brokers 3`` topics have three copies, and :mod:`tests.clients.leader_dies` is tried, too; its results
 are kept, those of the features are not. ``--only features`` and ``--only leader`` leave the other out.
+``--zookeeper`` starts a ZooKeeper that keeps the state of the clusters whose leaders die.
 """
 
 from __future__ import annotations
@@ -14,15 +15,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
+from kafkatx.testing.zookeeper import ZooKeeperServer
 from tests.clients.brokers import COPIES
 from tests.clients.features import FAIL, MEMBERS, PASS
-from tests.clients.leader_dies import BROKERS, Death, try_row
-from tests.clients.leader_rows import ROWS
+from tests.clients.leader_dies import BROKERS, LOCAL, ZOOKEEPER, Death, try_row
+from tests.clients.leader_rows import ROWS, Row
 from tests.clients.matrix import CLIENTS, Client
 from tests.clients.page import keep, keep_deaths, table, write_page
 from tests.clients.runner import Outcome, try_client
+from tests.ports import free_port
 
 
 def _arguments() -> argparse.Namespace:
@@ -31,6 +39,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--broker", choices=("kafkatx", "apache"), default="kafkatx")
     parser.add_argument("--brokers", type=int, default=1, help="brokers of a cluster of kafkatx")
     parser.add_argument("--only", choices=("features", "leader"), help="with brokers: what is tried")
+    parser.add_argument("--zookeeper", action="store_true", help="leaders die in clusters with a ZooKeeper")
     parser.add_argument("--jobs", type=int, default=1, help="clients at a time")
     parser.add_argument("--write", action="store_true", help="keep the results and write docs/clients.md")
     given = parser.parse_args()
@@ -74,16 +83,40 @@ def _leader(asked: argparse.Namespace) -> bool:
     """Run the rows in which a leader dies; return True if no client failed."""
     deaths: dict[str, Death] = {}
     chosen = [row for row in ROWS if _chosen(row.name, asked.names)]
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        for row, death in zip(chosen, pool.map(try_row, chosen), strict=True):
+    begun_s = time.monotonic()
+    with ExitStack() as cleanup:
+        zookeeper = cleanup.enter_context(_zookeeper()) if asked.zookeeper else None
+        pool = cleanup.enter_context(ThreadPoolExecutor(asked.jobs))
+
+        def run(row: Row) -> Death:
+            return try_row(row, zookeeper=zookeeper and f"{zookeeper}/{ROWS.index(row)}")
+
+        for row, death in zip(chosen, pool.map(run, chosen), strict=True):
             deaths[row.name] = death
-            sys.stdout.write(f"a leader dies: {row.name} {death.version}: {' '.join(death.result)}\n")
+            sys.stdout.write(
+                f"a leader dies: {row.name} {death.version}: {' '.join(death.result)}; "
+                f"gap {death.gap_s:.1f} s, run {death.took_s:.0f} s\n"
+            )
             if death.result.result == FAIL:
                 sys.stdout.write("".join(f"    {line}\n" for line in death.log.splitlines()[-60:]))
             sys.stdout.flush()
-    if asked.write:
-        keep_deaths(deaths)
+            if asked.write:
+                keep_deaths(ZOOKEEPER if asked.zookeeper else LOCAL, {row.name: death})
+    sys.stdout.write(f"{len(chosen)} rows took {(time.monotonic() - begun_s) / 60:.0f} minutes\n")
     return all(death.result.result != FAIL for death in deaths.values())
+
+
+@contextmanager
+def _zookeeper() -> Iterator[str]:
+    """Start a ZooKeeper; give its address."""
+    with tempfile.TemporaryDirectory(prefix="kafkatx-clients-zookeeper-") as folder:
+        server = ZooKeeperServer(Path(folder), free_port())
+        server.start()
+        server.wait()
+        try:
+            yield f"127.0.0.1:{server.port}"
+        finally:
+            server.stop()
 
 
 def _features(asked: argparse.Namespace) -> bool:

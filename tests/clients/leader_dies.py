@@ -34,6 +34,7 @@ from kafkatx.blocking import Cluster
 from kafkatx.blocking.coordinators import Coordinators
 from kafkatx.errors import KafkaTXError
 from kafkatx.testing import EmbeddedCluster
+from kafkatx.testing.cluster import SESSION_MS as BROKER_SESSION_MS
 from kafkatx.testing.errors import BrokerDidNotStart
 from tests.clients.features import FAIL, NO_TOOLCHAIN, PARTITIONS, PASS, Result
 from tests.clients.groups import committed
@@ -48,14 +49,18 @@ from tests.cluster.replica_files import compare
 
 BROKERS = 3
 COUNT, RATE = 2500, 100.0
-AWAY_S = 10.0
-"""Longer than the session of a broker with the cluster's tree."""
+AWAY_S = 15.0
+"""Longer than a broker's session and 5 s, so that a gap above these is not ended by the broker's return."""
 SESSION_MS = 10_000
 LONG_S = 300.0
 PRIMING = 60
 STARTS = 4
-GAP = "; longest time without an acknowledgement of a partition"
-"""What follows it depends on the machine, and is not kept."""
+LOCAL, ZOOKEEPER = "local", "zookeeper"
+TREES = {
+    LOCAL: "the local tree, which notices the end of a broker's process at once",
+    ZOOKEEPER: f"ZooKeeper, which notices it by the end of its session, {BROKER_SESSION_MS / 1000:g} s",
+}
+"""Where the brokers keep the cluster's state, and when a dead broker is noticed there."""
 T = TypeVar("T")
 
 SETTINGS = {
@@ -72,25 +77,34 @@ SETTINGS = {
 
 @attrs.define
 class Death:
-    """The outcome of a run: the version of the client, what was counted or what is wrong; logs of brokers."""
+    """The outcome of a run: the version of the client, what was counted or what is wrong; logs of brokers.
+
+    :ivar gap_s: the longest time between two acknowledgements of the same partition after the kill.
+    :ivar took_s: the time that the whole run took, with the starts of brokers and clients.
+    """
 
     version: str = ""
     result: Result = attrs.field(factory=lambda: Result(FAIL, "it did not begin"))
+    gap_s: float = 0.0
+    took_s: float = 0.0
     log: str = ""
 
 
-def try_row(row: Row, count: int = COUNT, away_s: float = AWAY_S) -> Death:
+def try_row(row: Row, count: int = COUNT, away_s: float = AWAY_S, zookeeper: str | None = None) -> Death:
     """Run the scenario with a cluster of its own; whatever goes wrong is in the result.
 
     :param count: how many records are sent, 100 in a second.
     :param away_s: how long the broker is away.
+    :param zookeeper: ``host:port/chroot`` that keeps the cluster's state; None for a local tree.
     """
-    death = Death()
+    death, begun_s = Death(), time.monotonic()
     try:
         for toolchain in row.toolchains:
             prepare(toolchain)
         folder = Path(tempfile.mkdtemp(prefix="kafkatx-leader-"))
-        cluster = EmbeddedCluster(BROKERS, SETTINGS, data_dir=str(folder), run_in="process")
+        cluster = EmbeddedCluster(
+            BROKERS, SETTINGS, data_dir=str(folder), run_in="process", zookeeper=zookeeper
+        )
         for broker in cluster.brokers.values():
             broker.log.keep_all()
         try:
@@ -104,6 +118,7 @@ def try_row(row: Row, count: int = COUNT, away_s: float = AWAY_S) -> Death:
         death.result = Result(NO_TOOLCHAIN, str(missing))
     except Exception as error:  # one row of the table, and the others go on
         death.result = Result(FAIL, f"{type(error).__name__}: {error}")
+    death.took_s = time.monotonic() - begun_s
     return death
 
 
@@ -118,13 +133,15 @@ def start_surely(start: Callable[[], T]) -> T:
 class Sending:
     """The producer's process; a thread reads what it prints into a history.
 
-    :ivar gap_s: the longest time between two acknowledgements of the same partition.
+    :ivar gap_s: the longest time between two acknowledgements of the same partition, of which the later one
+        came after :meth:`count_gaps`.
     """
 
     def __init__(self, command: Sequence[str], history: ProducerHistory, noise: Path) -> None:
         self.acknowledged = 0
         self.gap_s = 0.0
         self._last_s: dict[int, float] = {}
+        self._gaps_count = False
         self.failed: list[str] = []
         self.version = ""
         self._history = history
@@ -155,9 +172,14 @@ class Sending:
             if "failed" in said:
                 self.failed.append(str(said["failed"]))
 
+    def count_gaps(self) -> None:
+        """Count gaps from now on: before, the producer has started, which takes a JVM some time."""
+        self._gaps_count = True
+
     def _acknowledge(self, number: int, partition: int, offset: int) -> None:
         now_s = time.monotonic()
-        self.gap_s = max(self.gap_s, now_s - self._last_s.get(partition, now_s))
+        if self._gaps_count:
+            self.gap_s = max(self.gap_s, now_s - self._last_s.get(partition, now_s))
         self._last_s[partition] = now_s
         self._history.acknowledged(number, partition, offset)
         self.acknowledged += 1
@@ -234,10 +256,12 @@ class Scenario:
             try:
                 until("a third is acknowledged", lambda: sending.reached(self._count // 3), LONG_S)
                 victim, what = self._victim()
+                sending.count_gaps()
                 self._cluster.brokers[victim].kill()
                 time.sleep(self._away_s)
                 start_surely(lambda: self._cluster.start_broker(victim))
                 sending.end()
+                self._death.gap_s = sending.gap_s
             finally:
                 sending.kill()
             self._death.version = sending.version if self._row.grouped else members.present[0].version
@@ -259,7 +283,6 @@ class Scenario:
             f"{figures.sent - PRIMING} sent, {figures.acknowledged - PRIMING} acknowledged, "
             f"{figures.in_log - PRIMING} in the topic{also}, {len(read) - PRIMING} read, {again} again; "
             f"killed {what}; {batches} batches the same in {BROKERS} replicas"
-            f"{GAP} {sending.gap_s:.1f} s"
         )
 
     # -- parts of a run

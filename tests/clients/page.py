@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
-from tests.clients.leader_dies import GAP, Death
+from tests.clients.leader_dies import LOCAL, TREES, ZOOKEEPER, Death
 from tests.clients.leader_rows import ROWS
 from tests.clients.matrix import CLIENTS
 from tests.clients.runner import Outcome
@@ -16,6 +16,7 @@ from tests.clients.toolchains import HERE, ROOT
 
 PAGE = os.path.join(ROOT, "docs", "clients.md")
 RESULTS = os.path.join(HERE, "results")
+_LEADER = {LOCAL: "leader.json", ZOOKEEPER: "leader_zookeeper.json"}
 
 Results = Mapping[str, Result]
 Kept = dict[str, Outcome]
@@ -35,13 +36,16 @@ _DEATHS = """
 
 `make clients BROKERS=3` runs these. A client sends numbered records to a topic with three copies, 100 in a
 second (`min.insync.replicas` 2, acks=all, idempotent), while two members of a group read and commit. Amid
-that the broker is killed that leads most partitions, and comes back ten seconds later. It passes when each
-record was acknowledged and is in the topic once, in the order of its partition; when the group has read
-each and its commits are the ends; when no client has reported an error; and when `kafkatx log dump` of the
-three replicas is the same up to the high watermark. What Spark and `kafkatx ingest` read was sent by
+that the broker is killed that leads most partitions, and comes back fifteen seconds later. It passes when
+each record was acknowledged and is in the topic once, in the order of its partition; when the group has
+read each and its commits are the ends; when no client has reported an error; and when `kafkatx log dump` of
+the three replicas is the same up to the high watermark. What Spark and `kafkatx ingest` read was sent by
 librdkafka; each record is in their Parquet files once. A stream of Spark also copies the topic to another,
 at least once.
 
+"gap" is the longest time between two acknowledgements of the same partition, from the kill on; "run" is the
+time that the row takes, with the starts of brokers and clients. Both depend on the machine. `ZOOKEEPER=1`
+runs the brokers with a ZooKeeper.
 """
 
 
@@ -104,47 +108,69 @@ def _lasting(results: Results) -> dict[str, list[str]]:
     }
 
 
-def load_deaths() -> dict[str, Death]:
-    """The results kept of :mod:`tests.clients.leader_dies`."""
-    path = os.path.join(RESULTS, "leader.json")
+def load_deaths(tree: str) -> dict[str, Death]:
+    """The results kept of :mod:`tests.clients.leader_dies` with a tree of its ``TREES``."""
+    path = os.path.join(RESULTS, _LEADER[tree])
     if not os.path.exists(path):
         return {}
     with open(path) as file:
-        return {name: Death(row["version"], Result(*row["result"])) for name, row in json.load(file).items()}
+        return {
+            name: Death(row["version"], Result(*row["result"]), row["gap_s"], row["took_s"])
+            for name, row in json.load(file).items()
+        }
 
 
-def keep_deaths(deaths: Mapping[str, Death]) -> None:
+def load_all_deaths() -> dict[str, dict[str, Death]]:
+    """The results kept with each tree."""
+    return {tree: load_deaths(tree) for tree in TREES}
+
+
+def keep_deaths(tree: str, deaths: Mapping[str, Death]) -> None:
     """Keep the results of these rows beside those of others; one without its toolchain changes nothing."""
-    kept = load_deaths()
+    kept = load_deaths(tree)
     for name, death in deaths.items():
         if name not in kept or death.result.result != NO_TOOLCHAIN:
             kept[name] = death
     rows = {
         row.name: {
             "version": kept[row.name].version,
-            "result": [
-                kept[row.name].result.result,
-                kept[row.name].result.detail.partition("\n")[0].partition(GAP)[0],
-            ],
+            "result": [kept[row.name].result.result, kept[row.name].result.detail.partition("\n")[0]],
+            "gap_s": round(kept[row.name].gap_s, 1),
+            "took_s": round(kept[row.name].took_s),
         }
         for row in ROWS
         if row.name in kept
     }
     os.makedirs(RESULTS, exist_ok=True)
-    with open(os.path.join(RESULTS, "leader.json"), "w") as file:
+    with open(os.path.join(RESULTS, _LEADER[tree]), "w") as file:
         json.dump(rows, file, indent=1)
         file.write("\n")
 
 
-def _deaths(deaths: Mapping[str, Death]) -> str:
+def _deaths(kept: Mapping[str, Mapping[str, Death]]) -> str:
     """The section of leaders that die; empty if nothing is kept."""
-    if not deaths:
+    if not any(kept.values()):
         return ""
-    rows = [[name, death.version or "-", *death.result] for name, death in deaths.items()]
-    return _DEATHS + _lines(["client", "version", "a leader dies", "what was counted"], rows)
+    head = ["client", "version", "a leader dies", "gap", "run", "what was counted"]
+    parts = []
+    for tree, deaths in kept.items():
+        rows = [
+            [
+                name,
+                death.version or "-",
+                death.result.result,
+                f"{death.gap_s:.1f} s",
+                f"{death.took_s:.0f} s",
+                death.result.detail,
+            ]
+            for name, death in deaths.items()
+        ]
+        if rows:
+            parts.append(f"\nWith {TREES[tree]}:\n\n" + _lines(head, rows))
+    return _DEATHS + "".join(parts)
 
 
-def page(ours: Kept, control: Kept, deaths: Mapping[str, Death] = MappingProxyType({})) -> str:
+def page(ours: Kept, control: Kept, deaths: Mapping[str, Mapping[str, Death]] = MappingProxyType({})) -> str:
     """The text of ``docs/clients.md``."""
     rows = [
         [name, outcome.version or "-", *_cells(outcome.results), _control(control.get(name))]
@@ -183,4 +209,4 @@ def _reasons(kept: Kept) -> str:
 def write_page() -> None:
     """Write ``docs/clients.md`` from all results that are kept."""
     with open(PAGE, "w") as file:
-        file.write(page(load("kafkatx"), load("apache"), load_deaths()))
+        file.write(page(load("kafkatx"), load("apache"), load_all_deaths()))

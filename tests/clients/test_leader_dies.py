@@ -6,9 +6,11 @@ import sys
 import time
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from tests.clients import leader_dies
 from tests.clients.leader_dies import Sending
 from tests.clients.leader_rows import ROWS
 from tests.cluster.checker.history import ProducerHistory
@@ -38,6 +40,20 @@ class SendingTests(SynchronousTestCase):
         self.assertEqual((sending.version, sending.acknowledged), ("1.2", 1))
         kind, _, *place = self.out.getvalue().splitlines()[1].split()
         self.assertEqual((kind, place), ("a", ["0", "3", "7"]))
+
+    def test_gap(self) -> None:
+        """A gap counts if it ends after the kill, and is one of the same partition."""
+        sending = self.sending("print(json.dumps({'acknowledged': [0, 3, 7]}))")
+        sending.end()
+        times = iter([100.0, 109.0, 110.0, 119.5, 120.0])
+        self.patch(leader_dies, "time", SimpleNamespace(monotonic=lambda: next(times)))
+        sending._acknowledge(1, 4, 0)
+        sending._acknowledge(2, 4, 1)
+        self.assertEqual(sending.gap_s, 0.0)
+        sending.count_gaps()
+        for number, partition in enumerate((4, 4, 5), start=3):
+            sending._acknowledge(number, partition, number)
+        self.assertEqual(sending.gap_s, 9.5)
 
     def test_failed(self) -> None:
         """A record that the client gave up is told of, though the program ended well."""

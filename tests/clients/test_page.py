@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from tests.clients import page
 from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Result
-from tests.clients.leader_dies import GAP, Death
+from tests.clients.leader_dies import LOCAL, ZOOKEEPER, Death
 from tests.clients.runner import Outcome
 from tests.clients.toolchains import HERE
 
@@ -29,7 +29,7 @@ class PageTests(SynchronousTestCase):
         self.patch(page, "RESULTS", os.path.join(HERE, "results"))
         with open(page.PAGE) as file:
             self.assertEqual(
-                file.read(), page.page(page.load("kafkatx"), page.load("apache"), page.load_deaths())
+                file.read(), page.page(page.load("kafkatx"), page.load("apache"), page.load_all_deaths())
             )
 
     def test_failure_is_told(self) -> None:
@@ -63,15 +63,18 @@ class PageTests(SynchronousTestCase):
 
     def test_deaths(self) -> None:
         """Figures of leaders that died are kept by client, and are on the page."""
-        page.keep_deaths({"kafka-python": Death("3", Result(PASS, "9 sent" + GAP + " 2 s\nmore"))})
+        page.keep_deaths(LOCAL, {"kafka-python": Death("3", Result(PASS, "9 sent\nmore"), 2.34, 60.4)})
         page.keep_deaths(
-            {"aiokafka": Death("1", Result(FAIL, "lost")), "kafka-python": Death("3", Result(NO_TOOLCHAIN))}
+            LOCAL,
+            {"aiokafka": Death("1", Result(FAIL, "lost")), "kafka-python": Death("3", Result(NO_TOOLCHAIN))},
         )
-        kept = page.load_deaths()
+        page.keep_deaths(ZOOKEEPER, {"aiokafka": Death("1", Result(PASS, "8 sent"), 7.0)})
+        kept = page.load_deaths(LOCAL)
         self.assertEqual(kept["kafka-python"].result, (PASS, "9 sent"))
-        text = page.page({}, {}, kept)
-        self.assertIn("| 9 sent", text)
+        text = page.page({}, {}, page.load_all_deaths())
+        self.assertIn("| 2.3 s | 60 s | 9 sent", text)
         self.assertIn("| fail ", text)
+        self.assertIn("| 7.0 s | 0 s | 8 sent", text)
 
     def test_not_offered(self) -> None:
         """Features that are not offered have their reason below the table."""

@@ -16,6 +16,13 @@ class RunTests(SynchronousTestCase):
         for seed in range(3):
             run(seed, STEPS)
 
+    def test_past_controller(self) -> None:
+        """A controller that was deposed writes nothing: this seed finds the mutant ``controller-epoch``."""
+        try:
+            run(27)
+        except Failed as failed:
+            self.fail(str(failed))
+
     def test_deterministic(self) -> None:
         """The same seed gives the same run, another seed another."""
         self.assertEqual(run(3, 40), run(3, 40))

@@ -2,8 +2,8 @@
 
 ``python -m tests.simulation.replication`` runs one seed after the other, at most SEEDS of them and until
 SECONDS have passed, and stops at the first that fails. ``--seed N`` runs one seed, and prints its whole
-history if it fails. ``--mutants`` takes one rule after the other out of the code, and fails if no seed finds
-that.
+history if it fails. ``--mutants`` takes one rule after the other out of the code, prints what finds that,
+and fails if nothing does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 import time
 from contextlib import nullcontext
 
-from tests.simulation.replication.mutants.mutants import MUTANTS, SEEDS
+from tests.simulation.replication.mutants.mutants import ALL, MUTANTS, PROVED, SEEDS, is_proved
+from tests.simulation.replication.mutants.search import Search, table
 from tests.simulation.replication.run import STEPS, Failed, Result, run
 
 MOST_FAILURES = 40
@@ -98,32 +99,27 @@ def _many(options: argparse.Namespace) -> int:
 
 
 def _find(options: argparse.Namespace) -> int:
-    """Run each mutant until a seed finds it: the known one first. No run begins after the seconds.
+    """Run each mutant until a seed finds it, and the tests that prove the others; print a table.
 
     Return 1 if a mutant was not found.
     """
-    missed = 0
-    end_s = time.monotonic() + options.seconds
+
+    def attempt(name: str, seed: int) -> str | None:
+        with ALL[name].alive():
+            try:
+                run(seed, options.steps)
+            except Failed as failed:
+                return str(failed.violation).splitlines()[0][:150]
+        return None
+
+    search = Search(attempt, time.monotonic, _say)
     count = min(options.seeds, MUTANT_SEEDS)
-    for name, mutant in MUTANTS.items():
-        known = [SEEDS[name]] if name in SEEDS else []
-        tried = 0
-        with mutant.alive():
-            for seed in (*known, *range(options.first, options.first + count)):
-                if time.monotonic() > end_s:
-                    _say(f"{name}: NOT FOUND by {tried} seeds until the time was over: {mutant.rule}")
-                    missed = 1
-                    break
-                tried += 1
-                try:
-                    run(seed, options.steps)
-                except Failed as failed:
-                    _say(f"{name}: seed {seed}: {str(failed.violation).splitlines()[0][:150]}")
-                    break
-            else:
-                _say(f"{name}: NOT FOUND: {mutant.rule}")
-                missed = 1
-    return missed
+    search.find(MUTANTS, SEEDS, range(options.first, options.first + count), options.seconds)
+    proved = {name: f"test {test}" for name, test in PROVED.items() if is_proved(name)}
+    _say("\n".join(table(ALL, search.found, proved)))
+    missed = ALL.keys() - search.found.keys() - proved.keys()
+    _say(f"{len(ALL)} mutants, {len(missed)} not found")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -93,10 +93,11 @@ class Life(Clock):
         return self.alive and not self.frozen
 
     def acts(self) -> bool:
-        """Return True if it may act as a leader now."""
+        """Return True if it may act as a leader now: by what it believes, and by its lease."""
         remaining_s = self.store.lease_remaining_s
         assert remaining_s is not None
-        return self.runs and not self.store.state.fenced and remaining_s() > 0
+        believed = self.runs and not self.store.state.fenced and remaining_s() > 0
+        return believed and self.tree.lease_remaining_s() > 0
 
     def has_failed(self) -> bool:
         """Return True if a log dir has failed."""

@@ -18,8 +18,11 @@ SCENARIOS = (
     "recreated topic",
     "parked writers",
     "fewer needed",
+    "lost epochs",
+    "lost reply",
+    "deleted records",
 )
-"""The scenarios of directed runs, which are those of odd seeds: of 1, 15, 29 and so on the first."""
+"""The scenarios of directed runs, which are those of odd seeds: of 1, 21, 41 and so on the first."""
 
 
 @frozen

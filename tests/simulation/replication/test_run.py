@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import unittest
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.simulation.replication.mutants.mutants import ALL, MUTANTS, PROVED, SEEDS
+from tests.simulation.replication.mutants.mutants import ALL, MUTANTS, PROVED, SEEDS, is_proved
 from tests.simulation.replication.run import Failed, run
 
 STEPS = 100
@@ -69,13 +68,9 @@ class MutantTests(SynchronousTestCase):
 
     def test_proved(self) -> None:
         """A mutant that the simulation cannot see makes the test fail that is named for it."""
-        for name, test in PROVED.items():
-            suite = unittest.defaultTestLoader.loadTestsFromName(test)
-            result = unittest.TestResult()
-            with ALL[name].alive():
-                suite.run(result)
+        for name in PROVED:
+            self.assertTrue(is_proved(name), name)
             self.flushLoggedErrors()
-            self.assertEqual((name, len(result.failures), result.errors), (name, 1, []))
 
     def test_sources(self) -> None:
         """Each mutant fits the source of today, and is gone after its time."""

@@ -13,6 +13,7 @@ from tests.simulation.replication.chances.choices import Choices, Weights
 from tests.simulation.replication.clients.clients import delete_records
 from tests.simulation.replication.clients.group import KEPT
 from tests.simulation.replication.machine import Life
+from tests.simulation.replication.truth import PartitionTruth
 from tests.simulation.replication.world import World
 
 
@@ -96,17 +97,20 @@ class Operators(Choices):
         truth = self._world.clients.partition()
         if truth is not None and truth.end > truth.deleted_to:
             offset = self._random.randint(truth.deleted_to, truth.end)
-            self._deletions += 1
-            self._world.tell(f"a client deletes {truth.name} below {offset}")
-            self._world.clients.run(
-                f"deletion {self._deletions}", delete_records(self._world.clients, truth, offset)
-            )
+            self.delete_records(truth, offset)
             if self._random.random() < 0.2:
                 self._world.advance(0.004)
                 leader = self._world.machines.get(truth.state.leader)
                 if leader is not None and leader.life.alive:
                     self._world.tell(f"{leader.life.name} is killed")
                     leader.life.kill(True)
+
+    def delete_records(self, truth: PartitionTruth, offset: int) -> None:
+        """Delete the records below an offset, as a client does."""
+        self._deletions += 1
+        self._world.tell(f"a client deletes {truth.name} below {offset}")
+        deleting = delete_records(self._world.clients, truth, offset)
+        self._world.clients.run(f"deletion {self._deletions}", deleting)
 
     def _retain(self) -> None:
         """Delete old segments of a broker."""

@@ -307,6 +307,70 @@ class Scenarios(Choices):
         for other in others:
             self._release(other, leader)
 
+    def lost_epochs(self) -> None:
+        """Each of two leaders, one after the other, has records of an epoch that the other lacks (2)."""
+        found = self._led()
+        if found is None:
+            return
+        truth, leader, (one, other, *_) = found
+        self._hold(leader, one, other)
+        self._hold(one, leader, other)
+        self._world.advance(0.1 + 0.2 * self._random.random())
+        if self._lead(truth, one):
+            self._world.advance(0.1 + 0.3 * self._random.random())
+            self._lead(truth, leader)
+        self._release(leader, one, other)
+        self._release(one, leader, other)
+        self._world.advance(0.5)
+
+    def lost_reply(self) -> None:
+        """A leader never gets the reply to a change: a replica has joined, and copies no more (10)."""
+        found = self._led()
+        if found is None:
+            return
+        truth, leader, (follower, *_) = found
+        self._hold(follower, leader)
+        self._until(lambda: follower.broker_id not in truth.state.isr, 5.0)
+        held = self._hold_at_write(leader, truth)
+        self._release(follower, leader)
+        if self._until(held, 2.0, 0.005) and self._asks(leader, truth, follower, True):
+            self._hold(follower, leader)
+            self._hold(leader, follower)
+            self._world.tell(f"{leader.name} is cut off from the tree; requests under way are made")
+            leader.tree.link.cut(apply_requests=True)
+            self._world.advance(0.3 + 0.4 * self._random.random())
+            if leader.alive:
+                leader.tree.link.heal()
+            self._release(leader, follower)
+        self._let_go(leader)
+        self._release(follower, leader)
+        self._world.advance(0.1)
+
+    def deleted_records(self) -> None:
+        """Records are deleted that a replica keeps, and it leads (26); or that it does not have yet (25)."""
+        found = self._led()
+        if found is None:
+            return
+        truth, leader, (follower, *_) = found
+        lags = self._random.random() < 0.5
+        if lags:
+            self._hold(follower, leader)
+            self._until(lambda: follower.broker_id not in truth.state.isr, 5.0)
+            self._world.advance(0.3)
+        self._hold(leader, follower)
+        offset = self._random.randint(max(truth.deleted_to, truth.end - 3), truth.end)
+        log = leader.home.disk.logs.get(truth.name)
+        if lags and log is not None:  # best from within a batch on
+            inside = [each for each in log.records.keys() - log.batches if each < truth.end]
+            offset = max(inside, default=offset)
+        self._operators.delete_records(truth, offset)
+        self._world.advance(0.05)
+        if not lags:
+            self._lead(truth, follower)
+        self._release(follower, leader)
+        self._release(leader, follower)
+        self._world.advance(0.5)
+
 
 SCENARIOS: dict[str, Callable[[Scenarios], None]] = {
     "old reply": Scenarios.old_reply,
@@ -316,5 +380,8 @@ SCENARIOS: dict[str, Callable[[Scenarios], None]] = {
     "recreated topic": Scenarios.recreated_topic,
     "parked writers": Scenarios.parked_writers,
     "fewer needed": Scenarios.fewer_needed,
+    "lost epochs": Scenarios.lost_epochs,
+    "lost reply": Scenarios.lost_reply,
+    "deleted records": Scenarios.deleted_records,
 }
 """The scenarios by name; :mod:`tests.simulation.replication.plan` has the same names."""

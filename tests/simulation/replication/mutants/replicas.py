@@ -148,7 +148,7 @@ MUTANTS = {
         (
             Edit(
                 ReplicaManager._write,
-                "if lease_remaining_s is not None and staged and lease_remaining_s() <= 0:",
+                "if staged and not self.has_lease():",
                 "if False:",
             ),
             Edit(Partition._advance_replicated, "and cluster.has_lease()", ""),

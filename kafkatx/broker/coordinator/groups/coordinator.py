@@ -292,7 +292,13 @@ class GroupCoordinator:
             self.perform(group, group.stored(error, self.now_ms()))
 
     def _drop_unused(self, group: Group, shard: GroupShard) -> None:
-        """Forget a group that a request created, but that was never used: none of its records was stored."""
+        """Forget a group that a request created, but that was never used: none of its records was stored.
+
+        While a store is under way that is not known; a consumer group whose last member leaves is empty only
+        when that is stored.
+        """
+        if shard.records.is_storing(group.group_id):
+            return
         never_used = not group.has_members and group.empty_since_ms < 0 and group.deadline_ms == NEVER_MS
         if never_used and not shard.has_offsets(group.group_id):
             self.remove(group.group_id)

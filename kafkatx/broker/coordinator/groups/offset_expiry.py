@@ -73,7 +73,7 @@ class OffsetExpiry:
         """
         groups, group_id = self._groups, group.group_id
         shard = groups.shard_of(group_id)
-        if shard is None or shard.groups.get(group_id) is not group:
+        if shard is None or shard.groups.get(group_id) is not group or shard.records.is_storing(group_id):
             return
         pending = shard.pending_of(group_id)
         expired = [

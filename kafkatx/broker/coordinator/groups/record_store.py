@@ -58,6 +58,10 @@ class RecordStore:
             Deferred.fromCoroutine(outcome(committed)).addCallback(partial(self._end, store))
         return None
 
+    def is_storing(self, group_id: str) -> bool:
+        """Return True if a store of the group is not reported yet."""
+        return bool(self._waiting.get(group_id))
+
     def _end(self, store: _Store, error: ErrorCode) -> None:
         """End a store, and report those of its group that are done, up to the first that is not."""
         store.error = error

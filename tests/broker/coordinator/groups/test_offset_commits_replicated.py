@@ -367,6 +367,28 @@ class GroupRecordTests(ReplicatedCommitCase):
         response = self.successResultOf(joining)
         self.assertEqual((response.error_code, response.member_id), (NONE, "m"))
 
+    def leave(self) -> Deferred[Any]:
+        """Begin to leave group g; return what fires with the response."""
+        return self.begin(HEARTBEAT, 1, ConsumerGroupHeartbeatRequest("g", "m", -1))
+
+    def test_last_member_leaves(self) -> None:
+        """A group without members is kept while that is not committed, and afterwards as an empty one."""
+        self.join()
+        self.catch_up()
+        self.clock.advance(0)
+        self.catch_up()
+        group = self.broker.groups.find("g")
+        assert group is not None
+        leaving = self.leave()
+        for _ in self.broker.expiry.expire_each(self.now_ms):
+            pass
+        self.assertIs(self.broker.groups.find("g"), group)
+        self.assertNoResult(leaving)
+        self.catch_up()
+        self.assertEqual(self.successResultOf(leaving).error_code, NONE)
+        self.assertIs(self.broker.groups.find("g"), group)
+        self.assertEqual(group.state, "Empty")
+
     def test_member_is_late(self) -> None:
         """A member whose records are committed late is sent away, and is in the group as the log says."""
         joining = self.join()

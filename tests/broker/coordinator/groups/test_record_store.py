@@ -59,9 +59,11 @@ class StoringTests(SynchronousTestCase):
             committing: Deferred[None] = Deferred()
             self.assertIsNone(self.store(committing))
             self.assertEqual(self.told, [])
+            self.assertTrue(self.storing.is_storing("g"))
             committing.callback(None) if failure is None else committing.errback(failure)
             self.assertEqual(self.told, [("g", error)])
             self.told.clear()
+            self.assertFalse(self.storing.is_storing("g"))
         self.assertIs(self.store(None), NONE)
 
     def test_in_order(self) -> None:

@@ -394,9 +394,4 @@ def choose(
     return chosen[0], chosen[0].__name__
 
 
-def names(faults: Sequence[tuple[Fault, int]]) -> dict[str, Fault]:
-    """Return the faults by name."""
-    return {fault.__name__: fault for fault, _ in faults}
-
-
-__all__ = ["ALL", "DISKS", "Begun", "Fault", "Victims", "choose", "names"]
+__all__ = ["ALL", "DISKS", "Begun", "Fault", "Victims", "choose"]

@@ -58,7 +58,7 @@ MUTANTS = {
                 "self.high_watermark",
             ),
             Edit(
-                Follower._take,
+                Follower._diverges,
                 "before = (log.log_end_offset, log.latest_epoch)",
                 "self.partition.followed(1 << 60, 0); before = (log.log_end_offset, log.latest_epoch)",
             ),

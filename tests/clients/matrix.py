@@ -160,8 +160,8 @@ CLIENTS = [
     Client("Java 3.9", _java("3.9", "classic"), "java-3.9", restart=True, control="3.9"),
     Client("Java 4", _java("4", "classic"), "java-4", restart=True),
     Client("Java 4, group.protocol=consumer", _java("4", "consumer"), "java-4", restart=True),
-    Client("Kafka tools 3.9", _python("tools", "3.9"), "java-3.9", control="3.9", limit_s=180.0),
-    Client("Kafka tools 4", _python("tools", "4"), "java-4", limit_s=180.0),
+    Client("Kafka tools 3.9", _python("tools", "3.9"), "java-3.9", control="3.9", limit_s=420.0),
+    Client("Kafka tools 4", _python("tools", "4"), "java-4", limit_s=420.0),
     Client("Spark 4.2, its own source and sink", _spark, "spark", _SPARK, limit_s=600.0),
     Client(
         "PySpark, kafkatx's source and sink", _python("spark", "kafkatx"), "python", _SPARK, limit_s=600.0

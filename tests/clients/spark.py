@@ -167,7 +167,9 @@ class Spark(Scenario):
 def _begun(start: Callable[[], Any]) -> Any:
     """Start a stream, and return it when it has taken rows.
 
-    It is started again where Spark's worker was too slow to start, as on a machine with much else to do.
+    It is started again where Spark's worker was too slow to start, as on a machine with much else to do:
+    Spark waits 10 s for one that has no daemon (``PythonWorkerFactory.createSimpleWorker``), and has no
+    setting of that.
     """
     end = time.monotonic() + LONG_S
     query = start()

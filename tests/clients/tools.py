@@ -206,8 +206,10 @@ class Tools(Scenario):
         self.read(topic, 100, "--group", group)
         same(group in self.at(GROUPS, "--list").split(), True, "listed")
         lines = [line.split() for line in self.at(GROUPS, "--describe", "--group", group).splitlines()]
-        lags = [int(line[5]) for line in lines if line[:2] == [group, topic]]
-        same((len(lags), sum(lags)), (PARTITIONS, len(SENT) - 100), "lag")
+        # A partition whose start the consumer did not know yet when 100 were read is not listed.
+        places = [[int(number) for number in line[3:6]] for line in lines if line[:2] == [group, topic]]
+        same(sum(committed for committed, _, _ in places), 100, "committed")
+        same([lag for _, _, lag in places], [end - committed for committed, end, _ in places], "lag")
         self.at(GROUPS, "--delete", "--group", group)
         same(group in self.at(GROUPS, "--list").split(), False, "listed after deleting")
 

@@ -45,8 +45,8 @@ at least once.
 
 "gap" is the longest time between two acknowledgements of the same partition, from the kill on; "run" is the
 time that the row takes, with the starts of brokers and clients. Both depend on the machine. `ZOOKEEPER=1`
-runs the brokers with a ZooKeeper, where gaps are at most the session and 5 s; sessions of 6 s end there at
-a multiple of 2 s. franz-go has the longest: it asks for metadata at most every 5 s (`MetadataMinAge`).
+runs the brokers with a ZooKeeper and sessions of 6 s, which end there at a multiple of 2 s. A client finds
+the new leader when it asks for metadata again: franz-go does so at most every 5 s (`MetadataMinAge`).
 """
 
 

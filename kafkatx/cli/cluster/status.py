@@ -33,7 +33,7 @@ SHOWN = 20
 @click.option("--all", "show_all", is_flag=True, help="Name all partitions, not the first 20 of each kind.")
 @cluster_options
 def status(as_json: bool, header: bool, show_all: bool, bootstrap: str, timeout: float) -> int:
-    """Show controller, brokers, and partitions that are offline or lack in-sync replicas.
+    """Show brokers, and partitions without a leader or enough replicas.
 
     The exit status is 1 if a partition has no leader, or a broker does not answer
     or is fenced. Each broker is asked, so all of them must be reachable from

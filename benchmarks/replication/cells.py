@@ -182,7 +182,7 @@ def measure_catch_up(cluster: Copies) -> Figures:
         began_s = time.monotonic()
         go_on()
     try:
-        cluster.wait_in_sync(behind)
+        cluster.wait_in_sync(behind, follower)
         took_s = time.monotonic() - began_s
         busy = load.end(clients)
     finally:

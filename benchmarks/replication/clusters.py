@@ -83,13 +83,14 @@ class Copies:
         with Cluster(self.bootstrap()) as cluster:
             Admin(cluster).delete_topic(topic)
 
-    def wait_in_sync(self, topic: str) -> None:
+    def wait_in_sync(self, topic: str, without: int | None = None) -> None:
         """Wait until all replicas of a topic are in sync.
 
+        :param without: a broker that is not asked: one that was frozen may tell what was true before.
         :raises RuntimeError: they are not after some time.
         """
         until(
-            lambda: min(self._in_sync(topic)) == COPIES,
+            lambda: min(self._in_sync(topic, without)) == COPIES,
             IN_SYNC_S,
             f"the replicas of {topic} are not in sync",
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred
@@ -16,10 +18,14 @@ T = TypeVar("T")
 
 
 class ThreadWorkers:
-    """Makes workers (``kafkatx.interfaces.Workers``); a name's thread starts with its first call."""
+    """Makes workers (``kafkatx.interfaces.Workers``); a name's thread starts with its first call.
 
-    def __init__(self, reactor: IReactorFromThreads) -> None:
+    :param daemon: True to let the process end before the threads do.
+    """
+
+    def __init__(self, reactor: IReactorFromThreads, daemon: bool = False) -> None:
         self._reactor = reactor
+        self._daemon = daemon
         self._pools: dict[str, ThreadPool] = {}
 
     def __call__(self, name: str) -> Worker:
@@ -34,6 +40,7 @@ class ThreadWorkers:
         pool = self._pools.get(name)
         if pool is None:
             pool = self._pools[name] = ThreadPool(0, 1, name)
+            vars(pool)["threadFactory"] = partial(threading.Thread, daemon=self._daemon)
             pool.start()
         return pool
 

@@ -28,6 +28,7 @@ class Connection:
     :param where: the tree, for messages: ``zookeeper.connect=h:2181``.
     :param connected: called when requests can be made, after :meth:`open`.
     :param disconnected: called with True if the session is lost, with False if only the connection is.
+    :param consequence: the effect of a missing connection, for messages.
     """
 
     _log = Logger()
@@ -39,12 +40,14 @@ class Connection:
         where: str,
         connected: Callable[[], None],
         disconnected: Callable[[bool], None],
+        consequence: str = "a broker without one leads no partition",
     ) -> None:
         self._tree = tree
         self._clock = clock
         self._where = where
         self._connected = connected
         self._disconnected = disconnected
+        self._consequence = consequence
         self._open = False
         self._pause: Deferred[None] | None = None
         self._complaint: IDelayedCall | None = None
@@ -54,7 +57,7 @@ class Connection:
     async def open(self) -> None:
         """Start the first session.
 
-        :raises SettingError: no server is reached, or none accepts this broker.
+        :raises SettingError: no server is reached, or none accepts this program.
         """
         self._open = True
         try:
@@ -109,9 +112,10 @@ class Connection:
 
     def _complain(self) -> None:
         self._log.error(
-            "{where}: no connection for {seconds:.0f} s; a broker without one leads no partition",
+            "{where}: no connection for {seconds:.0f} s; {consequence}",
             where=self._where,
             seconds=self._clock.seconds() - self._since_s,
+            consequence=self._consequence,
         )
         self._complaint = self._clock.callLater(COMPLAINT_S, self._complain)
 

@@ -146,8 +146,8 @@ class KazooSession:
         return self._worker(self._stop).addErrback(logged)
 
     def _connect(self) -> None:
-        """Connect and make the chroot. In the worker."""
-        if not self._start.run():
+        """Connect, and make the chroot if it is missing and that is wanted. In the worker."""
+        if not self._start.run() and self._settings.make_chroot:
             with connected_client(self._settings, self._settings.hosts) as client:
                 chroot = self._settings.chroot
                 client.ensure_path(chroot, acl(chroot, self._settings.set_acl))

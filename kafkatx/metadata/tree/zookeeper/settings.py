@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import ssl
+from typing import Protocol, TypeVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kafkatx.config import BrokerConfig, Setting
 from kafkatx.config.table import zookeeper as z
 from kafkatx.errors import SettingError
 from kafkatx.metadata.tree.zookeeper.jaas import JaasError, read_credentials
+
+T = TypeVar("T")
+
+
+class Values(Protocol):
+    """The values of settings, of a broker or of a client."""
+
+    def __getitem__(self, setting: Setting[T], /) -> T:
+        """Return the value of a setting."""
 
 
 @frozen
@@ -23,6 +33,7 @@ class ZooKeeperSettings:
     :ivar tls: the context of connections with TLS; None: no TLS.
     :ivar credentials: user name and password for SASL with DIGEST-MD5; None: no SASL.
     :ivar set_acl: True to create nodes that only authenticated brokers of the cluster may change.
+    :ivar make_chroot: False to leave a missing chroot missing.
     """
 
     connect: str
@@ -31,6 +42,7 @@ class ZooKeeperSettings:
     tls: ssl.SSLContext | None = field(default=None, repr=False)
     credentials: tuple[str, str] | None = field(default=None, repr=False)
     set_acl: bool = False
+    make_chroot: bool = True
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ZooKeeperSettings:
@@ -38,15 +50,23 @@ class ZooKeeperSettings:
 
         :raises SettingError: a file cannot be read, or SASL is not installed.
         """
-        session_timeout_ms = config[z.ZOOKEEPER_SESSION_TIMEOUT_MS]
-        connection_timeout_ms = config[z.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or session_timeout_ms
+        return evolve(cls.of_client(config), set_acl=config[z.ZOOKEEPER_SET_ACL], make_chroot=True)
+
+    @classmethod
+    def of_client(cls, values: Values) -> ZooKeeperSettings:
+        """Return the settings of a client, which have the names of a broker's; it makes no chroot.
+
+        :raises SettingError: as :meth:`of`.
+        """
+        session_timeout_ms = values[z.ZOOKEEPER_SESSION_TIMEOUT_MS]
+        connection_timeout_ms = values[z.ZOOKEEPER_CONNECTION_TIMEOUT_MS] or session_timeout_ms
         return cls(
-            config[z.ZOOKEEPER_CONNECT] or "",
+            values[z.ZOOKEEPER_CONNECT] or "",
             session_timeout_ms / 1000,
             connection_timeout_ms / 1000,
-            _tls(config) if config[z.ZOOKEEPER_SSL_CLIENT_ENABLE] else None,
-            _credentials(config),
-            config[z.ZOOKEEPER_SET_ACL],
+            _tls(values) if values[z.ZOOKEEPER_SSL_CLIENT_ENABLE] else None,
+            _credentials(values),
+            make_chroot=False,
         )
 
     @property
@@ -60,7 +80,7 @@ class ZooKeeperSettings:
         return self.connect[len(self.hosts) :].rstrip("/")
 
 
-def _tls(config: BrokerConfig) -> ssl.SSLContext:
+def _tls(config: Values) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = bool(config[z.ZOOKEEPER_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM])
     trusted = config[z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION]
@@ -88,7 +108,7 @@ def _unreadable(setting: Setting[str | None], path: str, what: str, error: OSErr
     return SettingError(f"{setting.name}={path}: it cannot be read: {error.strerror}")
 
 
-def _credentials(config: BrokerConfig) -> tuple[str, str] | None:
+def _credentials(config: Values) -> tuple[str, str] | None:
     name, password = config[z.KAFKATX_ZOOKEEPER_USERNAME], config[z.KAFKATX_ZOOKEEPER_PASSWORD]
     path = config[z.KAFKATX_ZOOKEEPER_JAAS_FILE]
     if name is not None and password is not None:

@@ -116,7 +116,7 @@ class ClientStart:
 
     def _refused(self) -> NotAuthenticated:
         return NotAuthenticated(
-            f"ZooKeeper {self._settings.hosts} refuses this broker: its user name or password is wrong, or "
+            f"ZooKeeper {self._settings.hosts} refuses this program: its user name or password is wrong, or "
             "the server has no SASL with DIGEST-MD5"
         )
 

@@ -7,6 +7,7 @@ import ssl
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings
@@ -38,6 +39,15 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual((settings.session_timeout_s, settings.connection_timeout_s), (6.0, 6.0))
         settings = read(zookeeper_session_timeout_ms="6000", zookeeper_connection_timeout_ms="500")
         self.assertEqual((settings.session_timeout_s, settings.connection_timeout_s), (6.0, 0.5))
+
+    def test_client(self) -> None:
+        """The settings of a client have a broker's names; it makes no chroot."""
+        values = {"zk.connect": "a:1/x", "zk.sessiontimeout.ms": 6000, "zookeeper.ssl.client.enable": True}
+        settings = ZooKeeperSettings.of_client(ClientSettings.load("producer", values))
+        self.assertEqual((settings.connect, settings.session_timeout_s), ("a:1/x", 6.0))
+        self.assertIsInstance(settings.tls, ssl.SSLContext)
+        self.assertEqual((settings.set_acl, settings.make_chroot), (False, False))
+        self.assertTrue(read().make_chroot)
 
     def test_secrets_are_not_shown(self) -> None:
         """No password gets into a log with the settings."""

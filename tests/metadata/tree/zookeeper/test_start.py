@@ -108,7 +108,7 @@ class ClientStartTests(SynchronousTestCase):
         """Wrong credentials end the start at once: while connecting, and at the first request."""
         self.client.client_state = KeeperState.AUTH_FAILED
         error = self.assertRaises(NotAuthenticated, self.start.run)
-        self.assertIn("ZooKeeper a:1,b:2 refuses this broker: its user name or password", str(error))
+        self.assertIn("ZooKeeper a:1,b:2 refuses this program: its user name or password", str(error))
         self.client.client_state = KeeperState.CONNECTED
         self.client.connected = True
         self.client.answers = [AuthFailedError()]

@@ -1,13 +1,96 @@
-"""Parses and formats broker addresses (``bootstrap.servers``). Pure."""
+"""The addresses for the first connection to a cluster, and the text of addresses. Pure.
+
+They come from settings here (``bootstrap.servers``, ``broker.list``), or from a ZooKeeper
+(:mod:`kafkatx.client.discovery`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import common, zookeeper
 from kafkatx.errors import SettingError
 
 DEFAULT_PORT = 9092
 Address = tuple[str, int]
+
+_ID = re.compile(r"\d+:(?=[^:]|\[)(?=.*:)", re.ASCII)
+"""The broker id in ``0:host:9092`` and ``0:[::1]:9092``; ``0:9092`` and ``1::2`` have none."""
+
+
+class Addresses(Protocol):
+    """The addresses for the first connection to a cluster, and for others when no known broker answers."""
+
+    @property
+    def where(self) -> str:
+        """The addresses or their source, for messages."""
+
+    @property
+    def known(self) -> Sequence[Address]:
+        """The addresses, as far as they are known without waiting."""
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call *listener* after each change of :attr:`known`."""
+
+    async def find(self) -> Sequence[Address]:
+        """Return the addresses; wait for the first ones.
+
+        :raises ConnectionFailed: the source does not answer, or has none.
+        """
+
+    async def close(self) -> None:
+        """End the connection to the source, if there is one."""
+
+
+class StaticAddresses:
+    """Addresses that do not change."""
+
+    def __init__(self, addresses: Iterable[Address]) -> None:
+        self.known: Sequence[Address] = list(addresses)
+        self.where = ", ".join(map(format_address, self.known))
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Do nothing: there are no changes."""
+
+    async def find(self) -> Sequence[Address]:
+        """Return the addresses."""
+        return self.known
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def uses_zookeeper(settings: ClientSettings) -> bool:
+    """Return True if the addresses are to be found in ZooKeeper.
+
+    ``bootstrap.servers`` takes precedence over ``zookeeper.connect``, which a consumer may need for its
+    group; that takes precedence over ``broker.list``, as in Kafka 0.7.
+    """
+    if settings.is_set(common.BOOTSTRAP_SERVERS):
+        return False
+    return bool(settings[zookeeper.ZOOKEEPER_CONNECT])
+
+
+def static_addresses(settings: ClientSettings) -> StaticAddresses:
+    """Return the addresses of ``bootstrap.servers`` or ``broker.list``.
+
+    :raises SettingError: both are set, or neither, or one is malformed.
+    """
+    servers, brokers = settings[common.BOOTSTRAP_SERVERS], settings[common.BROKER_LIST]
+    if servers and brokers:
+        raise SettingError("bootstrap.servers and broker.list are both set: leave one out")
+    return StaticAddresses(parse_broker_list(brokers) if brokers else parse_bootstrap(servers))
+
+
+def parse_broker_list(entries: Iterable[str]) -> list[Address]:
+    """Parse the addresses of ``broker.list``: ``0:host:9092`` (Kafka 0.7) or ``host:9092`` (Kafka 0.8).
+
+    :raises SettingError: an entry is not of that form.
+    """
+    return parse_bootstrap(_ID.sub("", entry.strip(), count=1) for entry in entries)
 
 
 def parse_bootstrap(bootstrap: str | Iterable[str]) -> list[Address]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from kafkatx.clientcore.settings import KINDS, REFUSED
-from kafkatx.clientcore.tables import common
+from kafkatx.clientcore.tables import common, zookeeper
 from kafkatx.config.documents import settings_table
 from kafkatx.config.table.row import Section
 
@@ -28,7 +28,7 @@ _OTHER_DEFAULTS = "This client has other defaults for these settings of every cl
 
 def page() -> str:
     """Return the text of the page, in Markdown."""
-    parts = [_HEAD, "## Every client\n", *_sections(common.SECTIONS)]
+    parts = [_HEAD, "## Every client\n", *_sections((*common.SECTIONS, *zookeeper.SECTIONS))]
     for kind, table in KINDS.items():
         parts.append(f"## {'Admin client' if kind == 'admin' else kind.capitalize()}\n")
         if table.DEFAULTS:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from kafkatx.clientcore.tables import admin, common, consumer, producer
+from kafkatx.clientcore.tables import admin, common, consumer, producer, zookeeper
 from kafkatx.config.table.row import ConfigType, Section, Setting, by_name
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
@@ -49,9 +49,9 @@ class ClientSettings:
     """
 
     kind: str
-    explicit: Mapping[str, str]
-    objects: Mapping[str, Any]
-    _values: Mapping[str, Any]
+    explicit: Mapping[str, str] = attrs.field(repr=False)  # with passwords
+    objects: Mapping[str, Any] = attrs.field(repr=False)
+    _values: Mapping[str, Any] = attrs.field(repr=False)
 
     @classmethod
     def load(cls, kind: str, values: Mapping[str, object] = MappingProxyType({})) -> ClientSettings:
@@ -63,7 +63,7 @@ class ClientSettings:
         :raises SettingError: a name is unknown (the nearest is suggested), or a value is not allowed.
         """
         table: _Table = KINDS[kind]
-        rows = by_name((*common.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT))
+        rows = by_name((*common.SECTIONS, *zookeeper.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT))
         explicit: dict[str, str] = {}
         objects: dict[str, object] = {}
         for given, value in _named(values):

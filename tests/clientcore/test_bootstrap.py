@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.bootstrap import format_address, parse_bootstrap
+from kafkatx.clientcore.bootstrap import (
+    Address,
+    format_address,
+    parse_bootstrap,
+    parse_broker_list,
+    static_addresses,
+    uses_zookeeper,
+)
+from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.errors import SettingError
 
 
@@ -28,3 +36,52 @@ class BootstrapTests(SynchronousTestCase):
         """An address is formatted so that it can be parsed again."""
         for text in ("a:1", "[::1]:3"):
             self.assertEqual([format_address(address) for address in parse_bootstrap(text)], [text])
+
+
+class BrokerListTests(SynchronousTestCase):
+    def test_forms(self) -> None:
+        """Kafka 0.7's form has an id, which does not matter; Kafka 0.8's has none."""
+        for text, expected in (
+            ("0:a:1", ("a", 1)),
+            (" 17:b.c:2 ", ("b.c", 2)),
+            ("a:1", ("a", 1)),
+            ("a", ("a", 9092)),
+            ("12:34", ("12", 34)),
+            ("0:[::1]:3", ("::1", 3)),
+            ("[::1]:3", ("::1", 3)),
+        ):
+            self.assertEqual(parse_broker_list([text]), [expected], text)
+
+    def test_bad_forms(self) -> None:
+        """Another form is refused."""
+        for text in ("0:a:b", "0:a:0", ":9092", "0:[::1"):
+            self.assertRaises(SettingError, parse_broker_list, [text])
+
+
+class ChoiceTests(SynchronousTestCase):
+    def static(self, **settings: str) -> list[Address]:
+        """Return the static addresses of a consumer's settings."""
+        return list(static_addresses(ClientSettings.load("consumer", settings)).known)
+
+    def zookeeper(self, **settings: str) -> bool:
+        """Return True if ZooKeeper is asked."""
+        return uses_zookeeper(ClientSettings.load("consumer", settings))
+
+    def test_static(self) -> None:
+        """The addresses come from bootstrap.servers, or from broker.list by one of its names."""
+        self.assertEqual(self.static(bootstrap_servers="a:1,b:2"), [("a", 1), ("b", 2)])
+        self.assertEqual(self.static(broker_list="0:a:1,1:b:2"), [("a", 1), ("b", 2)])
+        self.assertEqual(self.static(metadata_broker_list="a:1"), [("a", 1)])
+
+    def test_refused(self) -> None:
+        """Two lists are too many, and none is too few."""
+        self.assertRaises(SettingError, self.static, bootstrap_servers="a:1", broker_list="0:a:1")
+        self.assertRaises(SettingError, self.static)
+
+    def test_zookeeper(self) -> None:
+        """ZooKeeper takes precedence over broker.list, and bootstrap.servers over ZooKeeper."""
+        self.assertTrue(self.zookeeper(zookeeper_connect="z:1/x"))
+        self.assertTrue(self.zookeeper(zk_connect="z:1", broker_list="0:a:1"))
+        self.assertFalse(self.zookeeper(zk_connect="z:1", bootstrap_servers="a:1"))
+        self.assertFalse(self.zookeeper(broker_list="0:a:1"))
+        self.assertRaises(SettingError, self.zookeeper, zookeeper_connect="z:1//x y/..")

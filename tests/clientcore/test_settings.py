@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.settings import KINDS, ClientSettings
-from kafkatx.clientcore.tables import common, consumer, producer
+from kafkatx.clientcore.tables import common, consumer, producer, zookeeper
 from kafkatx.config.table.row import format_value
 from kafkatx.errors import SettingError
 
@@ -54,6 +54,12 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(settings[consumer.AUTO_OFFSET_RESET], "earliest")
         self.assertEqual(settings[consumer.MAX_PARTITION_FETCH_BYTES], 5)
         self.refused("consumer", {"auto.offset.reset": "small"}, "one of earliest, latest, none")
+
+    def test_secrets_are_not_shown(self) -> None:
+        """No password gets into a log with the settings."""
+        settings = load(kafkatx_zookeeper_password="secret")
+        self.assertEqual(settings[zookeeper.KAFKATX_ZOOKEEPER_PASSWORD], "secret")
+        self.assertNotIn("secret", repr(settings))
 
     def test_defaults(self) -> None:
         """A setting that is missing or None has its default, which depends on the kind of client."""

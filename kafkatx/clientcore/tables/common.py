@@ -13,6 +13,14 @@ BOOTSTRAP_SERVERS = BROKERS.names(
     "They tell the addresses of the others.",
     empty=False,
 )
+BROKER_LIST = BROKERS.names(
+    "broker.list",
+    (),
+    "Of Kafka 0.7 and 0.8, in place of `bootstrap.servers`: HOST:PORT, or ID:HOST:PORT, of which the id is "
+    "ignored. Not used if `zookeeper.connect` is set.",
+    empty=False,
+    aliases=("metadata.broker.list",),
+)
 CLIENT_ID = BROKERS.string(
     "client.id", "kafkatx", "Name of this client in the brokers' logs; quotas may be set for it."
 )

@@ -10,14 +10,14 @@ import os
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, fail, gatherResults, succeed
 from twisted.internet.defer import TimeoutError as TimedOut
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from kafkatx.clientcore.backoff import JITTER, Backoff
-from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
+from kafkatx.clientcore.bootstrap import Address, Addresses, static_addresses
 from kafkatx.clientcore.errors import (
     ClientClosed,
     ConnectionFailed,
@@ -58,17 +58,20 @@ class Cluster:
 
     _log = Logger()
 
-    def __init__(self, settings: ClientSettings, reactor: IReactorTime) -> None:
+    def __init__(
+        self, settings: ClientSettings, reactor: IReactorTime, addresses: Addresses | None = None
+    ) -> None:
         """Open no connection yet; :meth:`start` does.
 
+        :param addresses: bootstrap servers, closed by :meth:`close`; None: those that the settings name.
         :raises SettingError: ``bootstrap.servers`` is missing or malformed.
         """
         self.settings = settings
         self.reactor = reactor
-        self._bootstrap = parse_bootstrap(settings[common.BOOTSTRAP_SERVERS])
-        self._servers = ", ".join(map(format_address, self._bootstrap))
+        self._addresses = addresses or static_addresses(settings)
+        self._addresses.listen(self._addresses_changed)
         self._backoff = _backoff(settings, common.RETRY_BACKOFF_MS, common.RETRY_BACKOFF_MAX_MS)
-        self._nodes = Nodes(self._bootstrap, self._connection)
+        self._nodes = Nodes(self._addresses.known, self._connection)
         self._metadata = Metadata(
             reactor,
             self._fetch_for_cache,
@@ -76,11 +79,11 @@ class Cluster:
             self._backoff,
             max_age_s=settings[common.METADATA_MAX_AGE_MS] / 1000,
             max_idle_s=settings[common.METADATA_MAX_IDLE_MS] / 1000,
-            servers=self._servers,
+            servers=self._addresses.where,
         )
         self._coordinators: dict[str, int] = {}
         self._coordinator_lookups: SharedCall[int] = SharedCall()
-        self._closing: Deferred[list[None]] | Deferred[None] | None = None
+        self._closing: Deferred[Any] | None = None
         self._pid = os.getpid()
         self._closed: Waiters[None] = Waiters()
 
@@ -113,7 +116,9 @@ class Cluster:
             error = ClientClosed("the client was closed")
             self._metadata.close(error)
             self._coordinator_lookups.close(error)
-            self._closing = closing = self._nodes.close()
+            ends: list[Deferred[Any]] = [self._nodes.close()]
+            ends.append(Deferred.fromCoroutine(self._addresses.close()))
+            self._closing = closing = gatherResults(ends, consumeErrors=True)
             closing.addBoth(lambda _: self._closed.fire(None))
         return self._closed.wait() if not self._closing.called else succeed(None)
 
@@ -215,18 +220,34 @@ class Cluster:
         check_process(self._pid)  # a fork must not write to its parent's connections
 
     async def _request_any(self, ask: Callable[[BrokerConnection], Awaitable[T]], lane: Lane = "") -> T:
-        """Try one broker after the other until one answers."""
+        """Try one broker after the other until one answers; then those that have come meanwhile."""
         self._check_open()
         failure: ConnectionFailed | None = None
-        for connection in self._nodes.candidates(lane):
+        tried: set[BrokerConnection] = set()
+        for look_again in (True, False):
+            for connection in self._nodes.candidates(lane):
+                if connection not in tried:
+                    tried.add(connection)
+                    try:
+                        return await ask(connection)
+                    except ConnectionFailed as error:
+                        failure = error
+                    self._check_open()
             try:
-                return await ask(connection)
+                if look_again:
+                    await self._addresses.find()
             except ConnectionFailed as error:
-                failure = error
+                failure = failure or error
             self._check_open()
         raise ConnectionFailed(
-            f"no broker of the cluster at {self._servers} answers; the last error: {failure}"
+            f"no broker of the cluster at {self._addresses.where} answers; the last error: {failure}"
         )
+
+    def _addresses_changed(self) -> None:
+        if self._closing is None:
+            self._nodes.set_bootstrap(self._addresses.known)
+            if self.metadata.brokers:
+                self.stale()
 
     def _connection(self, address: Address) -> BrokerConnection:
         settings = self.settings

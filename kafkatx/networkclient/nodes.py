@@ -44,7 +44,16 @@ class Nodes:
         self._brokers = brokers
         self._added = {}
         self._by_id.clear()
-        wanted = {*self._bootstrap, *((node.host, node.port) for node in brokers.values())}
+        self._close_unwanted()
+
+    def set_bootstrap(self, addresses: Iterable[Address]) -> None:
+        """Replace the bootstrap servers; close connections to addresses that are gone."""
+        self._bootstrap = list(addresses)
+        self._close_unwanted()
+
+    def _close_unwanted(self) -> None:
+        wanted = {*self._bootstrap, *((node.host, node.port) for node in self._brokers.values())}
+        wanted.update((node.host, node.port) for node in self._added.values())
         for key in [key for key in self._connections if key[0] not in wanted]:
             gone = ConnectionFailed(f"the broker at {format_address(key[0])} has left the cluster")
             self._connections.pop(key).close(gone)

@@ -99,6 +99,19 @@ class NodesTests(SynchronousTestCase):
         error = self.assertRaises(ConnectionFailed, self.nodes.at, 2)
         self.assertEqual(str(error), "the cluster has no broker 2 now")
 
+    def test_other_bootstrap_servers(self) -> None:
+        """Other bootstrap servers replace the first ones; connections that no broker has are closed."""
+        self.nodes.add(node(4, 1000))
+        one, four, front = self.nodes.at(1), self.nodes.at(4), self.nodes.candidates()[-1]
+        self.nodes.set_bootstrap([("back", 9092), ("broker2", 9092)])
+        gone: Any = front
+        self.assertIsInstance(gone.closed, ConnectionFailed)
+        self.assertIs(self.nodes.at(1), one)
+        self.assertIs(self.nodes.at(4), four)
+        found: list[Any] = list(self.nodes.candidates())
+        self.assertEqual([each.address[0] for each in found[3:]], ["back"])
+        self.assertEqual([each.closed for each in found], [None] * 4)
+
     def test_told(self) -> None:
         """A broker known from a coordinator's response alone can be used until metadata has it."""
         self.nodes.add(node(4, 1000))

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.internet.interfaces import IReactorTime
 
+from kafkatx.client.discovery.bootstrap import bootstrap_addresses
 from kafkatx.client.plugins import check_plugin_settings
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common
@@ -58,10 +59,11 @@ def client_cluster(
     """
     if shared is None:
         settings = _checked(kind, values)
-        return settings, Cluster(settings, reactor or _installed_reactor())
+        reactor = reactor or _installed_reactor()
+        return settings, Cluster(settings, reactor, bootstrap_addresses(settings, reactor))
     servers = shared.settings[common.BOOTSTRAP_SERVERS]
     named = any(name.replace("_", ".") == common.BOOTSTRAP_SERVERS.name for name in values)
-    if not named:
+    if servers and not named:
         values = {**values, common.BOOTSTRAP_SERVERS.name: list(servers)}
     return _checked(kind, values), shared
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 
+from kazoo.client import KazooClient
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import aio
@@ -30,7 +31,7 @@ class DiscoveryTests(SynchronousTestCase):
 
     def broker(self) -> EmbeddedBroker:
         """Start broker 1, at any port."""
-        settings = {"zookeeper.connect": self.connect, "broker.id": 1}
+        settings = {"zookeeper.connect": self.connect, "broker.id": "1"}
         broker = EmbeddedBroker(settings, data_dir=self.data_dir)
         self.addCleanup(broker.close)
         return broker.start()
@@ -45,12 +46,12 @@ class DiscoveryTests(SynchronousTestCase):
             producer.send("t", b"one").result(WAIT_S)
             consumer.assign([TopicPartition("t", 0)])
             consumer.seek_to_beginning()
-            self.assertEqual(consumer.getone().value, b"one")
+            self.assertEqual(next(iter(consumer)).value, b"one")
             first.stop()
             second = self.broker()
             self.assertNotEqual(second.bootstrap, first.bootstrap)
             producer.send("t", b"two").result(WAIT_S)
-            self.assertEqual(consumer.getone().value, b"two")
+            self.assertEqual(next(iter(consumer)).value, b"two")
 
         async def send() -> int:
             async with aio.Producer({"zookeeper.connect": self.connect}) as other:
@@ -68,3 +69,8 @@ class DiscoveryTests(SynchronousTestCase):
             ):
                 self.fail("there is no broker")
             self.assertIn("no broker is registered in /brokers/ids", str(caught.exception))
+        tool = KazooClient(f"127.0.0.1:{shared_server().port}")
+        tool.start()
+        self.addCleanup(tool.stop)
+        chroot = self.connect[self.connect.index("/") :]
+        self.assertEqual([tool.exists(chroot + path) is None for path in ("", "/none")], [False, True])

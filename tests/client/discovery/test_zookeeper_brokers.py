@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -138,9 +139,12 @@ class ZooKeeperBrokersTests(BrokersCase):
         self.tree.link.requests.delay_s = 0.5
         self.done(self.found.find(), 3.0)
         self.write(registered(3))
-        self.settle(0.3)  # the list is under way
+        self.settle(0.6)  # the list has come, the reads are under way
+        self.assertEqual((self.hosts(), self.found._reading), (["broker1", "broker2"], True))
         self.write(Delete("/brokers/ids/3"), Delete("/brokers/ids/1"), registered(4))
-        self.settle(3.0)
+        with capturedLogs() as lines:
+            self.settle(3.0)
+        self.assertEqual([line for line in lines if "cannot be read" in line["log_format"]], [])
         self.assertEqual(self.hosts(), ["broker2", "broker4"])
         self.tree.link.requests.delay_s = 0.0
 
@@ -156,8 +160,10 @@ class ZooKeeperBrokersTests(BrokersCase):
     def test_unreadable(self) -> None:
         """A node that cannot be read is left out, and others are not; one warning tells of it."""
         self.write(Create("/brokers/ids/8", b"?"), Create("/brokers/ids/x", b""))
-        self.assertEqual(self.find(), ["broker1", "broker2"])
-        self.write(registered(3))
+        with capturedLogs() as lines:
+            self.assertEqual(self.find(), ["broker1", "broker2"])
+            self.write(registered(3))
+        self.assertEqual(len([line for line in lines if "broker left out" in line["log_format"]]), 1)
         self.assertEqual(self.hosts(), ["broker1", "broker2", "broker3"])
         self.assertEqual(sorted(self.found._unreadable), [8])
         self.write(Delete("/brokers/ids/8"))

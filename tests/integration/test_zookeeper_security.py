@@ -19,6 +19,8 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
+from kafkatx.client.threads import Producer
+from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.daemon.identity import identified
@@ -213,11 +215,15 @@ class SaslTests(SecurityCase):
         await tree.close()
 
 
+CLIENT = ("zookeeper.connect", "kafkatx.zookeeper.jaas.file")
+"""Settings of a broker that a client has, too."""
+
+
 class BrokerTests(TestCase):
     timeout = 60
 
     def test_restricted(self) -> None:
-        """A broker with user name and password serves; other clients may not change its nodes."""
+        """A broker with user name and password serves; others may not change its nodes, but find it."""
         server = secure_server()
         settings: dict[str, str | int] = {
             "broker.id": 1,
@@ -229,6 +235,13 @@ class BrokerTests(TestCase):
             topic = broker.topic("t")
             broker.produce(topic, "x")
             self.assertEqual(len(broker.messages(topic, 1)), 1)
+            found = {name: value for name, value in settings.items() if name in CLIENT}
+            with Producer(found, timeout_s=20) as producer:
+                self.assertEqual(producer.send(topic, b"y").result(20).offset, 1)
+            wrong = {"kafkatx.zookeeper.username": "kafka", "kafkatx.zookeeper.password": "wrong"}
+            with self.assertRaises(ConnectionFailed) as caught, Producer({**found, **wrong}):
+                self.fail("the password is wrong")
+            self.assertIn("user name or password is wrong", str(caught.exception))
             client = KazooClient(f"127.0.0.1:{server.port}/restricted")
             client.start()
             self.addCleanup(client.close)

@@ -56,6 +56,13 @@ class ThreadWorkersTests(TestCase):
         release.set()
         self.assertTrue(await busy)
 
+    async def test_daemons(self) -> None:
+        """The process waits for the threads at its end unless they are daemons."""
+        daemons = ThreadWorkers(reactor, daemon=True)  # type: ignore[arg-type]
+        self.addCleanup(daemons.stop)
+        for workers, expected in ((self.workers, False), (daemons, True)):
+            self.assertIs((await workers("a")(threading.current_thread)).daemon, expected)
+
     async def test_stop_ends_the_threads(self) -> None:
         """No thread is left after stop(), and earlier calls have been completed."""
         before = threading.active_count()

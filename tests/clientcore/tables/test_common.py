@@ -39,7 +39,7 @@ class CommonTests(SynchronousTestCase):
         return {row.name: row for section in common.SECTIONS for row in section.settings}
 
     def test_java_defaults(self) -> None:
-        """Defaults are those of the Java client, except for four; other names begin with kafkatx, or are old."""
+        """Defaults are those of the Java client, except for four; other names are old or ours."""
         rows = self.rows()
         self.assertEqual({name: rows[name].default for name in JAVA_DEFAULTS}, JAVA_DEFAULTS)
         others = set(rows) - set(JAVA_DEFAULTS) - DIFFERENT - EARLIER

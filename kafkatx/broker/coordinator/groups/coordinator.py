@@ -207,10 +207,16 @@ class GroupCoordinator:
         self.memory.drop(group_id)
 
     async def delete(self, group: Group) -> ErrorCode:
-        """Delete a group without members, and its offsets; return NONE or the error."""
+        """Delete a group without members, and its offsets; return NONE or the error.
+
+        While a store of the group is under way the error is COORDINATOR_LOAD_IN_PROGRESS, so that clients try
+        again: what the group stores next would bring it back after its tombstone.
+        """
         group_id = group.group_id
         try:
             shard = self.served_shard(group_id)
+            if shard.records.is_storing(group_id):
+                return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             records = [*shard.offset_tombstones(group_id), *group.tombstones()]
             committed = self.writer.append(shard.partition, records)
         except RequestError as error:

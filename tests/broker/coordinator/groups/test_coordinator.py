@@ -189,6 +189,18 @@ class StoreTests(GroupsTestCase):
         self.writer.committing.errback(RequestError(ErrorCode.NOT_COORDINATOR))
         self.assertEqual(self.successResultOf(deleting), ErrorCode.NOT_COORDINATOR)
 
+    def test_deleted_while_it_stores(self) -> None:
+        """A group of which a store is under way is not deleted: what it stores next would bring it back."""
+        self.writer.committing = Deferred()
+        self.ask(Store(RECORDS), Answer(..., ""))
+        deleting = Deferred.fromCoroutine(self.groups.delete(self.group))
+        self.assertEqual(self.successResultOf(deleting), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        committing, self.writer.committing = self.writer.committing, None
+        committing.callback(None)
+        deleting = Deferred.fromCoroutine(self.groups.delete(self.group))
+        self.assertEqual(self.successResultOf(deleting), ErrorCode.NONE)
+        self.assertIsNone(self.groups.find("g"))
+
     def test_replaced(self) -> None:
         """A group that changes its protocol is replaced by another, which stores the next records."""
         other = self.make_group()

@@ -1,7 +1,7 @@
 """From a frame to its answer, by one explicit table of the APIs that this broker serves.
 
-ApiVersions offers what is in :data:`kafkatx.broker.handlers.SERVED`, and nothing else. The dispatch decodes
-requests, calls their handlers and encodes the replies; it does no I/O itself.
+ApiVersions lists what is in :data:`kafkatx.broker.handlers.SERVED`, but for requests of kafkatx alone. The
+dispatch decodes requests, calls their handlers and encodes the replies; it does no I/O itself.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch, Served
-from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.handlers import OFFERED, SERVED
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
 from kafkatx.config import BrokerConfig
@@ -287,7 +287,7 @@ def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Work
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
     metadata = parts.metadata(config, workers, store.durable, reactor)
     broker = Broker(config, metadata, store, reactor, workers, make_endpoint=parts.make_endpoint)
-    broker.offered = {served.api.key: served.api.versions for served in SERVED}
+    broker.offered = dict(OFFERED)
     return broker
 
 

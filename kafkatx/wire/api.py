@@ -29,6 +29,8 @@ class Api:
     name: str
     versions: range
     flexible_since: int
+    listed: bool = True
+    """False for a request of kafkatx alone, which ApiVersions does not list."""
 
     @cached_property
     def module(self) -> str:
@@ -112,6 +114,7 @@ CONSUMER_GROUP_HEARTBEAT: Final = Api(68, "ConsumerGroupHeartbeat", range(2), fl
 CONSUMER_GROUP_DESCRIBE: Final = Api(69, "ConsumerGroupDescribe", range(2), flexible_since=0)
 LIST_CONFIG_RESOURCES: Final = Api(74, "ListConfigResources", range(2), flexible_since=0)
 DESCRIBE_TOPIC_PARTITIONS: Final = Api(75, "DescribeTopicPartitions", range(1), flexible_since=0)
+DESCRIBE_MIRRORS: Final = Api(10100, "DescribeMirrors", range(1), flexible_since=0, listed=False)
 
 APIS: Final = table(
     [
@@ -155,6 +158,7 @@ APIS: Final = table(
         CONSUMER_GROUP_DESCRIBE,
         LIST_CONFIG_RESOURCES,
         DESCRIBE_TOPIC_PARTITIONS,
+        DESCRIBE_MIRRORS,
     ]
 )
 

@@ -13,6 +13,7 @@ _HEAD = """\
 
 The requests that kafkatx answers and their versions. A client learns the same from the ApiVersions reply:
 both come from one table. "Flexible" is the first version with compact strings and tagged fields (KIP-482).
+A request with a star is kafkatx's own: ApiVersions does not list it.
 
 | key | request | versions | flexible |
 |---|---|---|---|
@@ -36,7 +37,7 @@ def _row(api: Api) -> str:
     lowest, highest = api.versions[0], api.versions[-1]
     versions = str(lowest) if lowest == highest else f"{lowest}-{highest}"
     flexible = str(api.flexible_since) if api.flexible_since <= highest else "-"
-    return f"| {api.key} | {api.name} | {versions} | {flexible} |\n"
+    return f"| {api.key} | {api.name}{'' if api.listed else '*'} | {versions} | {flexible} |\n"
 
 
 if __name__ == "__main__":

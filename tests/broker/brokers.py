@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
-from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.handlers import OFFERED, SERVED
 from kafkatx.config import BrokerConfig
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.metadata.cluster.store import ClusterMetadataStore
@@ -71,7 +71,7 @@ class ClusterBroker:
             stores.now_ms,
             self.network.endpoints_of(broker_id),
         )
-        self.broker.offered = {line.api.key: line.api.versions for line in SERVED}
+        self.broker.offered = dict(OFFERED)
         self.dispatch = Dispatch(self.broker, SERVED)
         self.peer = Peer("127.0.0.1", 40_000, "127.0.0.1", 9092)
 

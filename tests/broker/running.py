@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
-from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.handlers import OFFERED, SERVED
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
 from kafkatx.interfaces import IMetadataStore, Worker
@@ -101,7 +101,7 @@ class BrokerTestCase(SynchronousTestCase):
         metadata = self.make_metadata(config, workers)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
         broker = Broker(config, metadata, store, self.clock, workers, lambda: self.now_ms)
-        broker.offered = {line.api.key: line.api.versions for line in SERVED}
+        broker.offered = dict(OFFERED)
         starting = metadata.start(self.node)
         if isinstance(workers, Held):
             workers.work()

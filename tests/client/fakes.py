@@ -217,7 +217,7 @@ class Link(StringTransport):
                 newest.get(api.request, api.versions[-1]),
             )
             for api in APIS.values()
-            if newest.get(api.request, 0) >= 0
+            if api.listed and newest.get(api.request, 0) >= 0
         ]
         return ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=told)
 

@@ -14,6 +14,7 @@ from kafkatx.wire.api import APIS
 from kafkatx.wire.messages import (
     alter_client_quotas,
     alter_configs,
+    describe_mirrors,
     describe_quorum,
     describe_topic_partitions,
     incremental_alter_configs,
@@ -145,6 +146,9 @@ def _of_the_cluster(topic: str) -> dict[int, Message]:
         57: UpdateFeaturesRequest(1000, [FeatureUpdateKey("group.version", 1)], True),
         74: ListConfigResourcesRequest([2, 4, 32]),
         75: describe_topic_partitions.DescribeTopicPartitionsRequest([described], 10, cursor),
+        10100: describe_mirrors.DescribeMirrorsRequest(
+            ["dc1"], [topic], 10, describe_mirrors.Cursor(topic, 1)
+        ),
     }
 
 

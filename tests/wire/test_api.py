@@ -51,6 +51,7 @@ SERVED = {
     69: ("ConsumerGroupDescribe", 0, 1, 0),
     74: ("ListConfigResources", 0, 1, 0),
     75: ("DescribeTopicPartitions", 0, 0, 0),
+    10100: ("DescribeMirrors", 0, 0, 0),
 }
 
 
@@ -64,6 +65,10 @@ class ApiTests(SynchronousTestCase):
             for key, entry in APIS.items()
         }
         self.assertEqual(found, SERVED)
+
+    def test_unlisted(self) -> None:
+        """All but kafkatx's own are listed by ApiVersions; that has a key beyond any of Kafka's."""
+        self.assertEqual([key for key, entry in APIS.items() if not entry.listed], [10100])
 
     def test_api_for(self) -> None:
         """An API is found by its key; one that is not spoken is a KeyError."""

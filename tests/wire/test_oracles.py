@@ -16,6 +16,7 @@ from typing import Any
 
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from kafkatx.wire.api import APIS
 from kafkatx.wire.codec import decode, encode
 from kafkatx.wire.schema import NULL_UUID, Message, Struct
 from tests.wire.strategies import VERSIONS, for_every_version
@@ -124,7 +125,7 @@ class KioTests(SynchronousTestCase):
             raise SkipTest("kio is not installed")
 
         def check(cls: type[Message], version: int, message: Message) -> None:
-            if version in OLDEST.get(api_name(cls), ()):
+            if version in OLDEST.get(api_name(cls), ()) or not APIS[cls.API_KEY].listed:
                 return
             theirs = kio_class(cls, SAME.get((api_name(cls), version), version))
             expected, written = to_kio(message, theirs), io.BytesIO()
@@ -156,4 +157,4 @@ class KafkaPythonTests(SynchronousTestCase):
 
         for_every_version(check)
         self.assertEqual(len(checked), 2 * sum(map(len, OLDEST.values())))
-        self.assertEqual(len(VERSIONS), 410)
+        self.assertEqual(len(VERSIONS), 412)

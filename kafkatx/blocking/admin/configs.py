@@ -63,14 +63,17 @@ class Configs:
         values: Mapping[str, str] = MappingProxyType({}),
         deleted: Collection[str] = (),
         validate_only: bool = False,
+        appended: Mapping[str, str] = MappingProxyType({}),
+        subtracted: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Set *values* and reset *deleted* to their defaults: all of them or, on an error, none.
 
+        :param appended: what to append to lists, separated by commas; *subtracted* what to remove from them.
         :raises UnknownTopic: there is no such topic.
         :raises RequestError: INVALID_CONFIG, INVALID_REQUEST (one is read-only), ...; UNSUPPORTED_VERSION
             from a broker older than Kafka 2.3.
         """
-        request = messages.alter_request(resource, values, deleted, validate_only)
+        request = messages.alter_request(resource, values, deleted, validate_only, appended, subtracted)
 
         def attempt() -> None:
             messages.check_altered(self._channel(resource).request(request), resource)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from functools import partial
 from types import MappingProxyType
 
 from kafkatx.blocking.admin.configs import Configs
+from kafkatx.blocking.admin.mirrors import Mirrors
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.clientcore.admin import topics as messages
 from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType
+from kafkatx.clientcore.admin.mirror_status import MirrorReport
 from kafkatx.clientcore.admin.topics import LogDir, TopicDescription
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
@@ -106,6 +108,12 @@ class Admin:
 
         nodes = self._cluster.metadata([]).brokers.values()
         return {node.id: self._cluster.retrying(partial(attempt, node)) for node in nodes}
+
+    def describe_mirrors(
+        self, links: Collection[str] | None = None, topics: Collection[str] | None = None
+    ) -> MirrorReport:
+        """Return links and mirrored partitions, as :meth:`kafkatx.blocking.admin.mirrors.Mirrors.report`."""
+        return Mirrors(self._cluster).report(links, topics)
 
     def list_topics(self, internal: bool = False) -> list[TopicMetadata]:
         """Return all topics by name; internal ones only with *internal*."""

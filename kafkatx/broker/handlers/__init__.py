@@ -24,4 +24,7 @@ def _served(wire: WireApi) -> Served:
 
 SERVED: tuple[Served, ...] = tuple(map(_served, APIS.values()))
 
-__all__ = ["SERVED"]
+OFFERED = {line.api.key: line.api.versions for line in SERVED if line.api.listed}
+"""The versions of each API that ApiVersions lists."""
+
+__all__ = ["OFFERED", "SERVED"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 
+from kafkatx.client.admin import mirrors
 from kafkatx.client.admin.configs import Configs
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.admin.groups import Groups
@@ -15,6 +16,7 @@ from kafkatx.client.admin.quotas import Quotas
 from kafkatx.client.deferreds import client_cluster, deferred, gather_by_key
 from kafkatx.clientcore.admin import topics as messages
 from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType
+from kafkatx.clientcore.admin.mirror_status import MirrorReport
 from kafkatx.clientcore.admin.topics import LogDir, TopicDescription
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata
@@ -232,3 +234,15 @@ class Admin:
         if node_ids is None:
             node_ids = (await self._destinations.describe([])).brokers
         return await gather_by_key(node_ids, describe)
+
+    # -- mirrors
+
+    @deferred
+    async def describe_mirrors(
+        self, links: Collection[str] | None = None, topics: Collection[str] | None = None
+    ) -> MirrorReport:
+        """Describe links and the partitions that they fill, as all brokers tell it; None stands for all.
+
+        Fails with NoMirrors if a broker is not kafkatx, or older than links.
+        """
+        return await mirrors.describe(self._destinations, links, topics)

@@ -126,3 +126,4 @@ class AdminMethods(Facade):
     list_offsets = ForwardDeferred(admin.Admin.list_offsets)
     delete_records = ForwardDeferred(admin.Admin.delete_records)
     describe_log_dirs = ForwardDeferred(admin.Admin.describe_log_dirs)
+    describe_mirrors = ForwardDeferred(admin.Admin.describe_mirrors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 import attrs
@@ -23,7 +24,7 @@ from kafkatx.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-_SET, _DELETE = 0, 1
+_SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _E = TypeVar("_E", bound=enum.IntEnum)
 
 
@@ -148,11 +149,21 @@ def entries(response: DescribeConfigsResponse, resource: Resource, version: int)
 
 
 def alter_request(
-    resource: Resource, values: Mapping[str, str], deleted: Collection[str], validate_only: bool
+    resource: Resource,
+    values: Mapping[str, str],
+    deleted: Collection[str],
+    validate_only: bool,
+    appended: Mapping[str, str] = MappingProxyType({}),
+    subtracted: Mapping[str, str] = MappingProxyType({}),
 ) -> IncrementalAlterConfigsRequest:
-    """Return the request that sets *values* and resets *deleted* to their defaults."""
+    """Return the request that sets *values* and resets *deleted* to their defaults.
+
+    :param appended: what to append to lists, separated by commas; *subtracted* what to remove from them.
+    """
     changes = [AlterableConfig(name, _SET, value) for name, value in values.items()]
     changes += [AlterableConfig(name, _DELETE, None) for name in deleted]
+    changes += [AlterableConfig(name, _APPEND, value) for name, value in appended.items()]
+    changes += [AlterableConfig(name, _SUBTRACT, value) for name, value in subtracted.items()]
     altered = AlterConfigsResource(resource.type, resource.name, changes)
     return IncrementalAlterConfigsRequest([altered], validate_only)
 

@@ -8,6 +8,8 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from kafkatx.client.admin.admin import Admin
 from kafkatx.clientcore.admin.configs import Resource, ResourceType
+from kafkatx.clientcore.admin.mirror_status import MirrorStatus
+from kafkatx.clientcore.admin.mirrors import NoMirrors
 from kafkatx.clientcore.admin.topics import LogDir
 from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, RequestTimedOut, UnknownTopic
 from kafkatx.errors import ErrorCode, RequestError, SettingError
@@ -17,8 +19,10 @@ from kafkatx.wire.messages.create_partitions import CreatePartitionsRequest
 from kafkatx.wire.messages.create_topics import CreateTopicsRequest
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest
+from kafkatx.wire.messages.describe_mirrors import DescribeMirrorsRequest
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.blocking.fake_mirrors import FakeMirrors
 from tests.blocking.fake_settings import FakeSettings
 from tests.blocking.fakes import LOSE_REQUEST, Log
 from tests.client.admins import AdminTestCase
@@ -250,6 +254,33 @@ class LogDirTests(AdminTestCase):
         """Only the named brokers are asked."""
         self.assertEqual(list(self.result(self.admin.describe_log_dirs([2]))), [2])
         self.assertEqual(self.asked(describe_log_dirs.DescribeLogDirsRequest), [2])
+
+
+class MirrorTests(AdminTestCase):
+    def setUp(self) -> None:
+        """Make two brokers that mirror one partition each."""
+        self.fake = FakeMirrors(brokers=2)
+        self.fake.mirrored = {n: [MirrorStatus("dc1", f"t{n}", 0, "paused")] for n in (1, 2)}
+        self.open(self.fake)
+
+    def test_all(self) -> None:
+        """Every broker describes what it leads."""
+        report = self.result(self.admin.describe_mirrors())
+        self.assertEqual([(s.topic, s.broker) for s in report.partitions], [("t1", 1), ("t2", 2)])
+        report = self.result(self.admin.describe_mirrors(links=["dc1"], topics=["t2"]))
+        self.assertEqual([s.topic for s in report.partitions], ["t2"])
+
+    def test_pages(self) -> None:
+        """Pages are asked for until there is no more."""
+        self.fake.mirrored[1] = [MirrorStatus("dc1", "t1", n, "paused") for n in range(5)]
+        self.fake.page = 2
+        self.assertEqual(len(self.result(self.admin.describe_mirrors()).partitions), 6)
+
+    def test_foreign(self) -> None:
+        """A broker that closes the connection again and again is not of kafkatx."""
+        self.network.answers[DescribeMirrorsRequest] = lambda node, request, version: LOSE_REQUEST
+        error = self.error(NoMirrors, self.admin.describe_mirrors(), 61)
+        self.assertIn("broker", str(error))
 
 
 class LifeTests(AdminTestCase):

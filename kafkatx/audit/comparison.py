@@ -27,6 +27,7 @@ from typing import TypeAlias
 import attrs
 
 from kafkatx.clientcore.audit.counts import SETTLE_MS, Announcement, common_window_ms, window_start_ms
+from kafkatx.clientcore.audit.ranges import RangeAnnouncement
 
 Key = tuple[str, int]
 """A topic, and the start of a window in ms since the epoch."""
@@ -127,7 +128,7 @@ class Announced:
         try:
             event = Announcement.decode(value)
         except ValueError:
-            self.unreadable += 1
+            self.unreadable += not _is_range(value)
             return
         name = event.group, event.producer, event.sequence
         if name in self._seen or event.group not in (None, self.group):
@@ -163,6 +164,15 @@ class Announced:
                 by_server = found.setdefault((topic, window_start_ms(start_ms, window_ms)), {})
                 by_server[server] = by_server.get(server, 0) + count
         return found
+
+
+def _is_range(value: bytes | None) -> bool:
+    """Return True if this is an announcement of another tier: those are not compared here."""
+    try:
+        RangeAnnouncement.decode(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _by_window(counted: _Sums, topics: Collection[str], window_ms: int) -> dict[Key, tuple[int, int]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kafkatx.audit.comparison import Announced, Count, Key
+from kafkatx.audit.tallies import Tallies
 from kafkatx.blocking import EARLIEST, LATEST, Cluster, Reader
 from kafkatx.clientcore.consumer.columns import Columns
 
@@ -23,6 +24,19 @@ def read_announced(cluster: Cluster, topic: str, group: str | None = None) -> An
         for value in columns.values:
             announced.add(value)
     return announced
+
+
+def read_tallies(clusters: Sequence[Cluster], topic: str) -> Tallies:
+    """Read the audit topics of clusters up to their present ends: the announcements of all tiers.
+
+    :raises RequestError: a cluster has no such topic.
+    """
+    tallies = Tallies()
+    for number, cluster in enumerate(clusters):
+        for columns in _read(cluster, topic):
+            for value, appended_ms in zip(columns.values, columns.timestamps, strict=True):
+                tallies.add(value, number, appended_ms)
+    return tallies
 
 
 def count_topic(

@@ -25,6 +25,7 @@ from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
+from kafkatx.config.table import broker as settings
 from kafkatx.config.table import zookeeper
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy, Workers
@@ -36,6 +37,7 @@ from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
 if TYPE_CHECKING:
+    from kafkatx.broker.audit.auditor import BrokerAuditor
     from kafkatx.networkclient.connection import MakeEndpoint
 
 SETTLE_S = 5.0
@@ -87,6 +89,8 @@ class BrokerService(Service):
         self._opening: Deferred[None] | None = None
         self._connecting = self._opened = False
         self._giving_up: Deferred[None] | None = None
+        self._auditor: BrokerAuditor | None = None
+        self._make_endpoint = parts.make_endpoint
 
     def startService(self) -> None:
         """Start; :attr:`started` fires when that has succeeded or failed."""
@@ -130,6 +134,7 @@ class BrokerService(Service):
         self.accept()
         self._tasks.start()
         self.broker.topics.placements.on_change = self._tasks.record_soon
+        self._start_audit(local, ports[0])
         self._log.info(
             "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
@@ -137,6 +142,14 @@ class BrokerService(Service):
             topics=len(self.broker.topics.partitions),
             cluster=self.broker.metadata.state.cluster_id,
         )
+
+    def _start_audit(self, host: str, port: int) -> None:
+        """Begin to count committed records if the settings ask for it."""
+        if self.config[settings.KAFKATX_AUDIT_INTERVAL_MS]:
+            from kafkatx.broker.audit.factory import make_auditor  # with a client: not for every start
+
+            self._auditor = make_auditor(self.broker, (host, port), self._make_endpoint)
+            self._auditor.start()
 
     async def _register(self) -> None:
         """Announce this broker; tell if its machine has gone down since its logs were closed."""
@@ -235,6 +248,8 @@ class BrokerService(Service):
         if self._opened:
             await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
+        if self._auditor is not None:
+            await self._auditor.stop()
         await self._stop_listening()
         self._factory.close_all()
         try:

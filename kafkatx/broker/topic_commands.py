@@ -19,6 +19,7 @@ from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.assignments import plan_topic
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.table import groups as g
+from kafkatx.config.table.broker import KAFKATX_AUDIT_TOPIC
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, ILogStore, IMetadataStore
 from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
@@ -123,12 +124,16 @@ class TopicCommands:
     def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
         """Return the default assignment and configs; ``__consumer_offsets`` has settings of its own.
 
+        The audit topic has the broker's time, which shows the clocks of those that announce.
+
         That has at most as many replicas as there are live brokers: consumer groups need it in a cluster of
         any size, and the default of its replication factor is 3.
         """
+        config = self._config
+        if name == config[KAFKATX_AUDIT_TOPIC]:
+            return self.plan(-1, -1), {"message.timestamp.type": "LogAppendTime"}
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
-        config = self._config
         live = len(self._metadata.state.brokers)
         replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], live)
         configs = {

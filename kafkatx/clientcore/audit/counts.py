@@ -10,16 +10,17 @@ An event is a record of the audit topic: its key is the topic that was written t
 
     {"version": 1, "producer": "shop-5b0e...", "sequence": 3, "topic": "orders",
      "window_start_ms": 1700000000000, "window_ms": 10000, "count": 512, "sent_ms": 1700000010123,
-     "server": "web-1"}
+     "server": "web-1", "tier": "producer"}
 
 Several events of one producer and window add up. An event that may have been lost is sent again with the same
 sequence: readers use the first of each producer and sequence. Events of older versions lack the server's
-name.
+name, and the tier.
 
 The paper goes on: "The consumers can then count the number of messages that they have received from a
 given topic and validate those counts with the monitoring events." A consumer announces its counts in the same
 topic, in events of version 2, which have ``consumer`` and ``group`` in place of ``producer``. Readers that
-know only producers refuse the version.
+know only producers refuse the version. The other tiers announce ranges of offsets, in events of version 3
+(:mod:`kafkatx.clientcore.audit.ranges`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any
 
 import attrs
 
+from kafkatx.clientcore.audit.tiers import CONSUMER, PRODUCER, Tier
 from kafkatx.clientcore.producer.batch import ProducerBatch
 from kafkatx.errors import SettingError
 from kafkatx.types import NO_TIMESTAMP
@@ -97,9 +99,14 @@ class Announcement:
     server: str = ""
     group: str | None = None
 
+    @property
+    def tier(self) -> Tier:
+        """The tier that has counted: producers, or the consumers of a group."""
+        return Tier(PRODUCER) if self.group is None else Tier(CONSUMER, self.group)
+
     def encode(self) -> bytes:
         """Return the value of the event's record."""
-        fields = attrs.asdict(self)
+        fields = {**attrs.asdict(self), "tier": self.tier.kind}
         if self.group is None:
             del fields["group"]
             fields = {"version": VERSION, **fields}
@@ -120,7 +127,9 @@ class Announcement:
         version = fields.get("version") if isinstance(fields, dict) else None
         if version not in (VERSION, CONSUMER_VERSION):
             raise ValueError(f"not an audit event of version {VERSION} or {CONSUMER_VERSION}")
-        names = _PRODUCER_TEXTS if version == VERSION else _CONSUMER_TEXTS
+        kind, names = (PRODUCER, _PRODUCER_TEXTS) if version == VERSION else (CONSUMER, _CONSUMER_TEXTS)
+        if fields.get("tier", kind) != kind:
+            raise ValueError(f"version {version} is not of the tier {kind}")
         texts: list[Any] = [fields.get(name) for name in names]
         server: Any = fields.get("server", "")
         numbers: list[Any] = [fields.get(name) for name in _NUMBERS]

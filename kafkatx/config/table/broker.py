@@ -8,8 +8,10 @@ their precedence.
 
 from __future__ import annotations
 
+import re
+
 from kafkatx.config.table import cleanup, groups, limits, log, network, replication, zookeeper
-from kafkatx.config.table.row import Section, by_name
+from kafkatx.config.table.row import ConfigType, Section, by_name
 
 IDENTITY = Section("The broker", "Identity and plugins of this broker.")
 
@@ -88,6 +90,49 @@ UNCLEAN_LEADER_ELECTION_ENABLE = TOPICS.boolean(
     default_for=("unclean.leader.election.enable",),
 )
 
+AUDIT = Section(
+    "Audit",
+    "Counts of committed records that this broker announces, for kafkatx audit. Apache Kafka has no such "
+    "settings.",
+)
+
+
+def _read_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(text) from error
+    return text
+
+
+KAFKATX_AUDIT_INTERVAL_MS = AUDIT.long(
+    "kafkatx.audit.interval.ms",
+    0,
+    "Interval at which the leader of a partition counts its new committed records and announces the counts "
+    "in kafkatx.audit.topic; also the length of a window. 0: the broker does not count.",
+    low=0,
+    high=86_400_000,
+    unit="ms",
+)
+KAFKATX_AUDIT_TOPIC = AUDIT.string(
+    "kafkatx.audit.topic",
+    "kafkatx-audit",
+    "Topic of the announcements; created if it does not exist. Its own records are not counted.",
+)
+KAFKATX_AUDIT_TOPICS = AUDIT.parsed(
+    "kafkatx.audit.topics",
+    ConfigType.STRING,
+    ".*",
+    "Topics that are counted: a regular expression for whole names. Internal topics never are.",
+    _read_pattern,
+    "a regular expression",
+)
+KAFKATX_AUDIT_PLACE = AUDIT.string(
+    "kafkatx.audit.place",
+    "",
+    "Name of this cluster in announcements and in the output of kafkatx audit. Empty: the id of the cluster.",
+)
+
 SECTIONS = (
     IDENTITY,
     *network.SECTIONS,
@@ -99,6 +144,7 @@ SECTIONS = (
     *limits.QUOTA_SECTIONS,
     *zookeeper.SECTIONS,
     *replication.SECTIONS,
+    AUDIT,
 )
 """The whole table."""
 

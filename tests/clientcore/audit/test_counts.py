@@ -72,6 +72,7 @@ class AnnouncementTests(SynchronousTestCase):
                 "count": 7,
                 "sent_ms": 6100,
                 "server": "web-1",
+                "tier": "producer",
             },
         )
         self.assertEqual(Announcement.decode(EVENT.encode()), EVENT)
@@ -86,9 +87,9 @@ class AnnouncementTests(SynchronousTestCase):
             self.assertRaises(ValueError, Announcement.decode, json.dumps(fields | change).encode())
 
     def test_without_server(self) -> None:
-        """Events of earlier versions without a server name are read."""
+        """Events of earlier versions without a server name and a tier are read."""
         fields = json.loads(EVENT.encode())
-        del fields["server"]
+        del fields["server"], fields["tier"]
         self.assertEqual(Announcement.decode(json.dumps(fields).encode()), attrs.evolve(EVENT, server=""))
 
     def test_not_one(self) -> None:
@@ -96,6 +97,7 @@ class AnnouncementTests(SynchronousTestCase):
         good = json.loads(EVENT.encode())
         bad: list[dict[str, Any]] = [
             {"version": 2},
+            {"tier": "consumer"},
             {"topic": None},
             {"count": 0},
             {"count": -1},

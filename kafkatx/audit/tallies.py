@@ -1,0 +1,193 @@
+"""The counts of all tiers, from the audit topics of one cluster or several. Pure.
+
+Memory grows with the number of announcements of ranges, and with topics times windows times tiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import attrs
+
+from kafkatx.audit.cover import Range, cover, holes
+from kafkatx.clientcore.audit.counts import Announcement, common_window_ms, window_start_ms
+from kafkatx.clientcore.audit.ranges import RangeAnnouncement
+from kafkatx.clientcore.audit.tiers import Tier
+
+CLOCK_MS = 60_000
+"""A clock that is off by more than this is told; announcements may be under way for some seconds."""
+
+
+@attrs.define
+class Tally:
+    """The records that a tier has counted in a window; ``last_ms`` is the time of the last announcement."""
+
+    count: int = 0
+    last_ms: int = 0
+
+    def add(self, count: int, last_ms: int) -> None:
+        """Add what one announcement says."""
+        self.count += count
+        self.last_ms = max(self.last_ms, last_ms)
+
+
+@attrs.frozen
+class Uncounted:
+    """Offsets of a partition that a tier has passed and not counted.
+
+    :ivar holes: ranges that no announcement names.
+    :ivar absent: the number of offsets that had no record any more when they were counted.
+    """
+
+    topic: str
+    partition: int
+    holes: tuple[Range, ...]
+    absent: int
+
+
+@attrs.frozen
+class _Counted:
+    """One announced range; see :class:`RangeAnnouncement`. ``seen_ms`` is the time of the announcement."""
+
+    start: int
+    end: int
+    window_ms: int
+    windows: tuple[tuple[int, int], ...]
+    absent: int
+    seen_ms: int
+
+
+_Place = tuple[Tier, str, str, int]
+"""Tier, topic, topic id, partition."""
+
+
+class Tallies:
+    """All announcements.
+
+    :ivar unreadable: the number of records of the audit topics that are not announcements.
+    :ivar clocks: by the name of a server, how many ms its clock is ahead of the brokers', if that is more
+        than :data:`CLOCK_MS`: the furthest. It is seen only where the audit topic has
+        ``message.timestamp.type=LogAppendTime``.
+    """
+
+    def __init__(self) -> None:
+        self.unreadable = 0
+        self.clocks: dict[str, int] = {}
+        self._seen: set[tuple[str | None, str, int]] = set()
+        self._sums: dict[tuple[Tier, str], dict[tuple[int, int], Tally]] = {}
+        self._ranges: dict[_Place, list[_Counted]] = {}
+        self._tiers: dict[tuple[str, str], Tier] = {}
+        self._chosen: dict[_Place, list[_Counted]] = {}
+
+    def add(self, value: bytes | None, cluster: int = 0, appended_ms: int = -1) -> None:
+        """Add a record of an audit topic; what was announced again counts once.
+
+        :param cluster: the number of the cluster.
+        :param appended_ms: the record's timestamp; -1: not known.
+        """
+        event: Announcement | RangeAnnouncement
+        try:
+            event = Announcement.decode(value)
+        except ValueError:
+            try:
+                event = RangeAnnouncement.decode(value)
+            except ValueError:
+                self.unreadable += 1
+                return
+        seen_ms = appended_ms if appended_ms >= 0 else event.sent_ms
+        self._note_clock(event.server, event.sent_ms - seen_ms)
+        if isinstance(event, Announcement):
+            self._add_sum(event, cluster, seen_ms)
+        else:
+            self._add_range(event, cluster, seen_ms)
+
+    def _note_clock(self, server: str, ahead_ms: int) -> None:
+        if abs(ahead_ms) > max(CLOCK_MS, abs(self.clocks.get(server, 0))):
+            self.clocks[server] = ahead_ms
+
+    def _add_sum(self, event: Announcement, cluster: int, seen_ms: int) -> None:
+        name = event.group, event.producer, event.sequence
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        tier = attrs.evolve(event.tier, cluster=cluster)
+        sums = self._sums.setdefault((tier, event.topic), {})
+        sums.setdefault((event.window_start_ms, event.window_ms), Tally()).add(event.count, seen_ms)
+
+    def _add_range(self, event: RangeAnnouncement, cluster: int, seen_ms: int) -> None:
+        # where an audit topic is copied to another cluster, the cluster that was read first counts
+        tier = self._tiers.setdefault((event.tier, event.place), Tier(event.tier, event.place, cluster))
+        place = tier, event.topic, event.topic_id, event.partition
+        self._ranges.setdefault(place, []).append(
+            _Counted(event.start, event.end, event.window_ms, event.windows, event.absent, seen_ms)
+        )
+        self._chosen.pop(place, None)
+
+    # --- the result
+
+    def topics(self) -> set[str]:
+        """Return the topics that any tier has announced."""
+        return {topic for _, topic in self._sums} | {topic for _, topic, *_ in self._ranges}
+
+    def tiers(self, topic: str) -> list[Tier]:
+        """Return the tiers that have announced a topic."""
+        found = [tier for tier, name in self._sums if name == topic]
+        found += [tier for tier, name, *_ in self._ranges if name == topic]
+        return list(dict.fromkeys(found))
+
+    def window_ms(self, topics: Collection[str], asked_ms: int | None = None) -> int | None:
+        """Return the length of the windows that these topics need, as :func:`common_window_ms` does."""
+        lengths = {length for (_, topic), sums in self._sums.items() if topic in topics for _, length in sums}
+        lengths |= {
+            counted.window_ms
+            for (_, topic, *_), ranges in self._ranges.items()
+            if topic in topics
+            for counted in ranges
+        }
+        return common_window_ms(lengths, asked_ms)
+
+    def counts(self, tier: Tier, topic: str, window_ms: int) -> dict[int, Tally]:
+        """Return what a tier has counted of a topic, by the start of the window."""
+        found: dict[int, Tally] = {}
+        for (start_ms, _), tally in self._sums.get((tier, topic), {}).items():
+            found.setdefault(window_start_ms(start_ms, window_ms), Tally()).add(tally.count, tally.last_ms)
+        for place in self._places(tier, topic):
+            for counted in self._choice(place):
+                for start_ms, count in counted.windows:
+                    window = window_start_ms(start_ms, window_ms)
+                    found.setdefault(window, Tally()).add(count, counted.seen_ms)
+        return found
+
+    def uncounted(self, tier: Tier, topic: str) -> list[Uncounted]:
+        """Return the offsets that a tier has passed without counting them, by partition."""
+        found = []
+        for place in self._places(tier, topic):
+            chosen = self._choice(place)
+            gaps = tuple(holes([(counted.start, counted.end) for counted in chosen]))
+            absent = sum(counted.absent for counted in chosen)
+            if gaps or absent:
+                found.append(Uncounted(topic, place[3], gaps, absent))
+        return found
+
+    def behind(self, tier: Tier, feeder: Tier, topic: str) -> int:
+        """Return the number of offsets that a feeder has announced, and a tier after it has not reached."""
+        ends = {place[2:]: self._end(place) for place in self._places(tier, topic)}
+        lag = 0
+        for place in self._places(feeder, topic):
+            if place[2:] in ends:
+                lag += max(self._end(place) - ends[place[2:]], 0)
+        return lag
+
+    def _places(self, tier: Tier, topic: str) -> Iterator[_Place]:
+        return (place for place in self._ranges if place[0] == tier and place[1] == topic)
+
+    def _end(self, place: _Place) -> int:
+        return max(counted.end for counted in self._ranges[place])
+
+    def _choice(self, place: _Place) -> list[_Counted]:
+        chosen = self._chosen.get(place)
+        if chosen is None:
+            ranges = self._ranges[place]
+            chosen = [ranges[index] for index in cover([(one.start, one.end) for one in ranges])]
+            self._chosen[place] = chosen
+        return chosen

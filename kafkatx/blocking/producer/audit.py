@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.producer.writer import Writer
@@ -59,24 +60,44 @@ class Announcer:
         if not self._audit.pending:
             return
         events = self._audit.announce(self._now_ms(), int(self._clock() * 1000))
-        timeout_s = min(ANNOUNCE_TIMEOUT_S, self._cluster.timeout_s)
-        try:
-            with Writer(
-                self._cluster,
-                self._audit.topic,
-                request_timeout_s=timeout_s,
-                delivery_timeout_s=timeout_s,
-                clock=self._clock,
-            ) as writer:
-                for event in events:
-                    writer.send(event.encode(), event.topic.encode())
-        except KafkaTXError as error:
-            log.warning("counts for the audit could not be sent to %s: %s", self._audit.topic, error)
-        else:
+        if write_announcements(self._cluster, self._audit.topic, events, self._clock):
             self._audit.confirm(events)
 
     def _now_ms(self) -> int:
         return int(self._cluster.clock() * 1000)
+
+
+class Event(Protocol):
+    """An announcement."""
+
+    @property
+    def topic(self) -> str:
+        """The topic that was counted: the key of the record."""
+
+    def encode(self) -> bytes:
+        """Return the value of the record."""
+
+
+def write_announcements(
+    cluster: Cluster, topic: str, events: Iterable[Event], clock: Callable[[], float] = time.time
+) -> bool:
+    """Write announcements to the audit topic; return True if all are there, else log the reason.
+
+    It may take :data:`ANNOUNCE_TIMEOUT_S`.
+
+    :param clock: seconds since the epoch.
+    """
+    timeout_s = min(ANNOUNCE_TIMEOUT_S, cluster.timeout_s)
+    try:
+        with Writer(
+            cluster, topic, request_timeout_s=timeout_s, delivery_timeout_s=timeout_s, clock=clock
+        ) as writer:
+            for event in events:
+                writer.send(event.encode(), event.topic.encode())
+    except KafkaTXError as error:
+        log.warning("counts for the audit could not be sent to %s: %s", topic, error)
+        return False
+    return True
 
 
 def announcer(cluster: Cluster, settings: ClientSettings) -> Announcer | None:

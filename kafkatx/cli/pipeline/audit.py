@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.options.times import BadTime, parse_time
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import say
+from kafkatx.cli.pipeline.way import Asked, compare_tiers, parse_compared
 from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def _time(ctx: click.Context, option: click.Parameter, text: str | None) -> int 
 Examples:
   kafkatx audit -t orders --all
   kafkatx audit -t orders --ingested /data/orders --json
+  kafkatx audit -t orders --way
 """
 )
 @click.option(
@@ -84,6 +87,20 @@ Examples:
     metavar="GROUP",
     help="Consumer group whose announcements are compared, too.",
 )
+@click.option("--way", is_flag=True, help="Show the numbers of all tiers, from producers to readers.")
+@click.option(
+    "--compare",
+    "pair",
+    metavar="TIER,TIER",
+    callback=parse_compared,
+    help="Compare two tiers only, producer,broker say; topic is what the topic has now.",
+)
+@click.option(
+    "--also",
+    metavar="HOST:PORT,...",
+    multiple=True,
+    help="With --way: another cluster on the way, whose audit topic is read, too; repeatable.",
+)
 @click.option("--by", type=click.Choice(["server"]), help="Show the announced numbers of each server.")
 @click.option("--all", "show_all", is_flag=True, help="Show all windows, not only those that differ.")
 @click.option("--lateness", is_flag=True, help="Show the delay of announcements and of loading.")
@@ -105,6 +122,9 @@ def audit(
     window_s: float | None,
     settle_s: float,
     group: str | None,
+    way: bool,
+    pair: tuple[str, ...],
+    also: tuple[str, ...],
     by: str | None,
     show_all: bool,
     lateness: bool,
@@ -122,6 +142,9 @@ def audit(
     --group it also compares what the consumers of a group announced. Exit code 1: records are missing or
     doubled, or the group has not read some, or read some twice.
 
+    With --way brokers, mirrors, consumers and ingestions are compared, too, each with the tier before it, and
+    sentences on stderr say what is wrong, where, and since when.
+
     \b
     Into a pipe, a line for each window, with tabs between the fields:
       topic window announced found missing doubled unannounced state
@@ -130,6 +153,25 @@ def audit(
     from kafkatx.audit.topics import read_announced
     from kafkatx.cli.pipeline.audit_rows import print_windows, summary
 
+    if way or pair:
+        _check_way(directory, group, by, lateness, plot_path)
+        asked = Asked(
+            topics,
+            pair,
+            from_ms,
+            until_ms,
+            None if window_s is None else round(window_s * 1000),
+            round(settle_s * 1000),
+            int(time.time() * 1000),
+            show_all,
+            as_json,
+            header,
+        )
+        with ExitStack() as open_clusters:
+            clusters = [open_clusters.enter_context(connect(one, timeout)) for one in (bootstrap, *also)]
+            return WRONG if compare_tiers(clusters, audit_topic, asked) else 0
+    if also:
+        raise click.UsageError("--also needs --way or --compare")
     with connect(bootstrap, timeout) as cluster:
         announced = read_announced(cluster, audit_topic, group)
         chosen = set(topics) or announced.topics()
@@ -159,6 +201,25 @@ def audit(
         _plot(windows, plot_path, directory)
     say(summary(windows, window_ms, announced.unreadable))
     return WRONG if any(window.wrong for window in windows) else 0
+
+
+def _check_way(
+    directory: str | None, group: str | None, by: str | None, lateness: bool, plot_path: str | None
+) -> None:
+    """Refuse options that belong to the other comparison.
+
+    :raises click.UsageError: one was given.
+    """
+    others = {
+        "--ingested": directory,
+        "--group": group,
+        "--by": by,
+        "--lateness": lateness,
+        "--plot": plot_path,
+    }
+    for name, value in others.items():
+        if value:
+            raise click.UsageError(f"{name} does not go with --way or --compare")
 
 
 def _in_topics(

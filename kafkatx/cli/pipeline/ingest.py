@@ -107,6 +107,23 @@ Examples:
 @click.option(
     "--spark-conf", "spark_conf", metavar="NAME=VALUE", multiple=True, help="Setting of Spark; repeatable."
 )
+@click.option(
+    "--audit-interval-ms",
+    metavar="MS",
+    type=click.IntRange(0, 86_400_000),
+    default=0,
+    help="Length of the windows in which records are counted, for kafkatx audit; 0: none.",
+)
+@click.option(
+    "--audit-topic",
+    metavar="TOPIC",
+    default="kafkatx-audit",
+    show_default=True,
+    help="Topic of the announcements.",
+)
+@click.option(
+    "--audit-name", metavar="NAME", default="", help="Name of the table there; by default the directory's."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors, and JSON with --json.")
 @cluster_options
@@ -129,6 +146,9 @@ def ingest(
     skip_lost: bool,
     master: str,
     spark_conf: tuple[str, ...],
+    audit_interval_ms: int,
+    audit_topic: str,
+    audit_name: str,
     as_json: bool,
     quiet: bool,
     bootstrap: str,
@@ -166,6 +186,9 @@ def ingest(
         starting=start,
         include_headers=headers,
         fail_on_data_loss=not skip_lost,
+        audit_interval_ms=audit_interval_ms,
+        audit_topic=audit_topic,
+        audit_name=audit_name,
     )
     conf = dict(pairs("--spark-conf", spark_conf))
     return run(options, master, conf, as_json, quiet)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from kafkatx.blocking import Cluster
+from kafkatx.spark.ingest.audit import IngestAudit
 from kafkatx.spark.ingest.decoder import widened
 from kafkatx.spark.ingest.errors import IngestError
 from kafkatx.spark.ingest.options import IngestOptions
@@ -21,7 +22,7 @@ from kafkatx.spark.ingest.retry import RetryLimit, Stopped
 from kafkatx.spark.ingest.table.commits import last_manifest
 from kafkatx.spark.ingest.table.files import open_files
 from kafkatx.spark.ingest.table.formats import check_format
-from kafkatx.spark.ingest.table.manifest import Manifest, StagedFile
+from kafkatx.spark.ingest.table.manifest import CommitCounts, Manifest, StagedFile
 from kafkatx.spark.ingest.table.table import Table, placed
 from kafkatx.spark.ingest.table_decoder import decoding_of, open_table_decoding
 from kafkatx.spark.ingest.tasks.jobs import Jobs, disk_error
@@ -97,12 +98,14 @@ class Ingestion:
         self._total = self._done = self._lag = 0
         self._rows = decoding_of(options, last_manifest(table.files))
         table.open(_empty(options))
+        self._audit = IngestAudit(options, cluster, table.files, _now_ms)
 
     # -- the loop
 
     def run(self) -> Report:
         """Commit until all is loaded, or until told to stop."""
         try:
+            self._audit.begin(self._table.last)
             found = self._ask()
             if self._options.starting == "latest" and not (self._table.last and self._table.last.next):
                 self._commit_positions(found)
@@ -167,7 +170,8 @@ class Ingestion:
                 drifts = [result.drift for result in results if result.drift]
                 if not drifts:
                     staged = [file for result in results for file in result.files]
-                    self._commit(staging, self._manifest(found, wanted, staged))
+                    counts = self._audit.counts(results)
+                    self._commit(staging, self._manifest(found, wanted, staged, counts))
                     break
             except BaseException:
                 self._discard(staging)
@@ -196,6 +200,7 @@ class Ingestion:
             bounds=options.bounds,
             include_headers=options.include_headers,
             fail_on_data_loss=options.fail_on_data_loss,
+            audit_interval_ms=options.audit_interval_ms,
         )
         return self._jobs.run(work, tasks, lambda done: self._tell(size * done // len(tasks)))
 
@@ -212,7 +217,11 @@ class Ingestion:
         )
 
     def _manifest(
-        self, found: Pending, wanted: Sequence[OffsetRange], staged: Sequence[StagedFile]
+        self,
+        found: Pending,
+        wanted: Sequence[OffsetRange],
+        staged: Sequence[StagedFile],
+        counts: CommitCounts | None = None,
     ) -> Manifest:
         options, last = self._options, self._table.last
         commit = self._table.next_commit
@@ -227,12 +236,14 @@ class Ingestion:
             next={**known, **starts, **ends},
             topic_ids={**(last.topic_ids if last else {}), **found.topic_ids},
             files=placed(staged, commit, options.format),
+            counts=counts or self._audit.counts([]),
         )
 
     def _commit(self, staging: str, manifest: Manifest) -> None:
         self._table.commit(staging, manifest)
         self._report.add(manifest)
         self._loaded.add(manifest)
+        self._audit.committed(manifest)
 
     def _discard(self, staging: str) -> None:
         with suppress(OSError):  # the first error is worth more
@@ -260,11 +271,15 @@ class Ingestion:
         )
 
 
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 def _empty(options: IngestOptions) -> Manifest:
     """Return a commit that holds nothing."""
     return Manifest(
         commit=1,
-        written_ms=time.time_ns() // 1_000_000,
+        written_ms=_now_ms(),
         format=options.format,
         partition_by=options.partition_by,
         decode=options.decode,

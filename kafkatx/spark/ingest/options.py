@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
+from kafkatx.clientcore.audit.counts import DAY_MS, DEFAULT_TOPIC
 from kafkatx.errors import SettingError
 from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.options.options import Selection
@@ -56,6 +57,9 @@ class IngestOptions:
     :ivar fail_on_data_loss: whether offsets that are gone end the ingestion, or are warned of and skipped.
     :ivar starting: where partitions start that the first commit finds; later ones start at their beginning.
     :ivar patience_s: for how long brokers may be away before the ingestion fails.
+    :ivar audit_interval_ms: length of the windows in which loaded records are counted for the audit; 0: none.
+    :ivar audit_topic: topic of the announcements.
+    :ivar audit_name: name of the table in announcements; empty: the last part of its directory.
     :ivar max_failures: how often the work of a commit is given to Spark before its failure is final.
     """
 
@@ -78,6 +82,9 @@ class IngestOptions:
     bounds: Bounds = attrs.field(factory=Bounds, kw_only=True)
     patience_s: float = attrs.field(default=120.0, kw_only=True)
     max_failures: int = attrs.field(default=4, kw_only=True)
+    audit_interval_ms: int = attrs.field(default=0, kw_only=True)
+    audit_topic: str = attrs.field(default=DEFAULT_TOPIC, kw_only=True)
+    audit_name: str = attrs.field(default="", kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         """Check the options.
@@ -91,6 +98,8 @@ class IngestOptions:
             raise SettingError(f"partition-by {','.join(self.partition_by)}: a column is named twice")
         if self.max_records is not None and self.max_records < 1:
             raise SettingError(f"max-records {self.max_records}: give a whole number above 0")
+        if not 0 <= self.audit_interval_ms <= DAY_MS:
+            raise SettingError(f"audit-interval-ms {self.audit_interval_ms}: give 0 to {DAY_MS}")
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:

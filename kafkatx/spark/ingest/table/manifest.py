@@ -10,10 +10,15 @@
      "files": [{"path": "date=2015-05-19/part-000000000007-00000.parquet",
                 "staged": "_kafkatx/staging/7-.../date=2015-05-19/...", "kind": "data", "rows": 100,
                 "bytes": 2048, "values": {"date": "2015-05-19"}}],
-     "rows": 100, "dead": 0, "checksum": "60303ae2..."}
+     "rows": 100, "dead": 0,
+     "audit": {"window_ms": 60000, "announced": 6, "ranges": [["t", 0, 400, 500, [[1431975600000, 100]]]]},
+     "checksum": "60303ae2..."}
 
 ``previous`` is the SHA-256 of the file with the commit before this one, empty in the first. ``checksum`` is
 the SHA-256 of all bytes before ``, "checksum"``. Version 1 had neither.
+
+``audit`` is there only where the ingestion is audited: the counts of its records by window, and the number of
+the last commit whose counts were announced when this one was made.
 """
 
 from __future__ import annotations
@@ -61,11 +66,25 @@ class TableFile(StagedFile):
 
 
 @attrs.frozen
+class CommitCounts:
+    """The counts of a commit for the audit.
+
+    :ivar announced: the last commit that was announced when this one was made; 0: none.
+    :ivar ranges: topic, partition, start and end (exclusive) of offsets, and pairs of window and count.
+    """
+
+    window_ms: int
+    announced: int
+    ranges: tuple[tuple[str, int, int, int, tuple[tuple[int, int], ...]], ...]
+
+
+@attrs.frozen
 class Manifest:
     """One commit; ``offsets`` are (from, to), ``to`` and ``next`` exclusive.
 
     :ivar previous: the digest of the commit before this one; empty where there is none, None in version 1.
     :ivar digest: of the file that it was read from.
+    :ivar counts: for the audit; None if it is not audited.
     """
 
     commit: int
@@ -80,6 +99,7 @@ class Manifest:
     files: tuple[TableFile, ...]
     previous: str | None = None
     digest: str = attrs.field(default="", eq=False)
+    counts: CommitCounts | None = None
 
     @property
     def rows(self) -> int:
@@ -114,6 +134,8 @@ class Manifest:
             "rows": self.rows,
             "dead": self.dead,
         }
+        if self.counts is not None:
+            document["audit"] = attrs.asdict(self.counts)
         body = json.dumps(document).encode()[:-1]
         return body + b', "checksum": "%s"}\n' % digest_of(body).encode()
 
@@ -179,7 +201,18 @@ def _manifest(document: Mapping[str, Any]) -> Manifest:
         topic_ids=dict(document.get("topic_ids", {})),
         files=tuple(TableFile(**file) for file in document["files"]),
         previous=document.get("previous"),
+        counts=_counts(document.get("audit")),
     )
+
+
+def _counts(fields: Mapping[str, Any] | None) -> CommitCounts | None:
+    if fields is None:
+        return None
+    ranges = tuple(
+        (str(topic), int(partition), int(start), int(end), tuple((int(at), int(n)) for at, n in windows))
+        for topic, partition, start, end, windows in fields["ranges"]
+    )
+    return CommitCounts(int(fields["window_ms"]), int(fields["announced"]), ranges)
 
 
 def _flat(nested: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, Any]:

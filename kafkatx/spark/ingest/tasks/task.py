@@ -23,6 +23,7 @@ from kafkatx.spark.ingest.table.columns import Column, arrow_schema
 from kafkatx.spark.ingest.table.files import Files
 from kafkatx.spark.ingest.table.folders import Partitioning, file_columns
 from kafkatx.spark.ingest.table.manifest import DATA, DEAD, StagedFile
+from kafkatx.spark.ingest.tasks.counts import Counted, TaskCounts
 from kafkatx.spark.ingest.tasks.staged_writer import StagedWriter
 from kafkatx.spark.offsets import OffsetRange
 from kafkatx.spark.options.client import ClientSettings
@@ -53,6 +54,7 @@ class Work:
     bounds: Bounds
     include_headers: bool
     fail_on_data_loss: bool
+    audit_interval_ms: int = 0
 
 
 def table_columns(decoding: Decoding, decoded: bool) -> list[Column]:
@@ -69,6 +71,7 @@ class TaskResult:
 
     :ivar drift: fields that the table has no columns for, and their types: nothing was written then.
     :ivar error: what went wrong; None if nothing did. ``kind`` is one of the four above.
+    :ivar counted: the counts for the audit.
     """
 
     task: int
@@ -76,6 +79,7 @@ class TaskResult:
     drift: Mapping[str, str] = attrs.field(factory=dict)
     kind: str | None = None
     error: str | None = None
+    counted: tuple[Counted, ...] = ()
 
     def to_json(self) -> str:
         """Return the result as a row for Spark."""
@@ -85,7 +89,9 @@ class TaskResult:
 def parse_result(text: str) -> TaskResult:
     """Parse the result; the reverse of :meth:`TaskResult.to_json`."""
     found = json.loads(text)
-    return TaskResult(**{**found, "files": tuple(StagedFile(**file) for file in found["files"])})
+    files = tuple(StagedFile(**file) for file in found["files"])
+    counted = tuple((*place, tuple(map(tuple, windows))) for *place, windows in found["counted"])
+    return TaskResult(**{**found, "files": files, "counted": counted})
 
 
 @attrs.frozen
@@ -126,6 +132,8 @@ class _Running:
         self._work = work
         self._task = task
         self._drift: dict[str, str] = {}
+        self._counts = TaskCounts(work.audit_interval_ms)
+        self._offset_column = _offset_column(work.decoded)
         self._partitioning = Partitioning(work.partition_by, work.time_column)
         self._rows = StagedWriter(
             work.files,
@@ -153,18 +161,20 @@ class _Running:
             undone.callback(self._dead.abandon)
             for item in ranges:
                 for batch in self._read(item):
-                    self._take(item.topic, batch)
+                    self._take(item, batch)
+                self._counts.end(item)
             if self._drift:
                 return TaskResult(self._task, drift=self._drift)
-            return TaskResult(self._task, files=(*self._rows.close(), *self._dead.close()))
+            files = (*self._rows.close(), *self._dead.close())
+            return TaskResult(self._task, files=files, counted=self._counts.result())
 
     def _read(self, item: OffsetRange) -> Iterator[pa.RecordBatch]:
         work = self._work
         return read_range(work.client, item, work.include_headers, work.fail_on_data_loss)
 
-    def _take(self, topic: str, batch: pa.RecordBatch) -> None:
+    def _take(self, item: OffsetRange, batch: pa.RecordBatch) -> None:
         """Write a batch's rows; after the first drift only look on, for all is to be done again."""
-        rows, dead, drift = self._work.decoding.decode(topic, batch)
+        rows, dead, drift = self._work.decoding.decode(item.topic, batch)
         if drift:
             self._drift = merged(self._work.decoding.columns(), [self._drift, drift])
         if self._drift:
@@ -173,3 +183,10 @@ class _Running:
             self._rows.add(values, part)
         if dead is not None:
             self._dead.add((), dead)
+        written = [rows.column(self._offset_column), *(() if dead is None else [dead.column("offset")])]
+        self._counts.add(item, batch, written)
+
+
+def _offset_column(decoded: bool) -> str:
+    """Return the name of the column of offsets among the rows."""
+    return next(name for name, of in KAFKA_COLUMNS.items() if of == "offset") if decoded else "offset"

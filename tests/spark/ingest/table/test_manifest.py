@@ -6,7 +6,7 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.spark.ingest.errors import TableDamaged
-from kafkatx.spark.ingest.table.manifest import DATA, TableFile, parse_manifest
+from kafkatx.spark.ingest.table.manifest import DATA, CommitCounts, TableFile, parse_manifest
 from kafkatx.types import TopicPartition
 from tests.spark.ingest.table.test_table import AT, EMPTY
 
@@ -26,6 +26,13 @@ class ChecksumTests(SynchronousTestCase):
     def test_same(self) -> None:
         """A manifest is read as it was written."""
         self.assertEqual(parse_manifest(FULL.to_json(), "m"), FULL)
+
+    def test_counts(self) -> None:
+        """Counts for the audit are kept, and manifests without them are read."""
+        counts = CommitCounts(60_000, 6, (("t", 0, 0, 5, ((0, 3), (60_000, 2))),))
+        counted = attrs.evolve(FULL, counts=counts)
+        self.assertEqual(parse_manifest(counted.to_json(), "m"), counted)
+        self.assertIsNone(parse_manifest(FULL.to_json(), "m").counts)
 
     def test_every_byte(self) -> None:
         """Any byte changed in any of three ways, or left out, is noticed."""

@@ -17,7 +17,12 @@ class TaskTests(JobsCase):
     def test_json(self) -> None:
         """A result survives the way to the driver."""
         files = (StagedFile("staging/a", DEAD, 1, 20, {"hour": None}),)
-        for result in (TaskResult(3, files, {"a": "bigint"}), TaskResult(4, kind=LOST, error="gone")):
+        counted = (("t", 0, 5, 7, ((60_000, 2),)),)
+        for result in (
+            TaskResult(3, files, {"a": "bigint"}),
+            TaskResult(4, kind=LOST, error="gone"),
+            TaskResult(5, files, counted=counted),
+        ):
             self.assertEqual(parse_result(result.to_json()), result)
 
     def test_kinds(self) -> None:

@@ -31,6 +31,7 @@ from kafkatx.cli.log.log import log
 from kafkatx.cli.messages.consume import consume
 from kafkatx.cli.messages.produce import produce
 from kafkatx.cli.messages.tail import tail
+from kafkatx.cli.mirror.mirror import mirror
 from kafkatx.cli.options.cluster import group_options
 from kafkatx.cli.options.kafka_names import Commands
 from kafkatx.cli.output.terminal import say
@@ -90,6 +91,7 @@ kafkatx.add_command(tail)
 kafkatx.add_command(groups)
 kafkatx.add_command(configs)
 kafkatx.add_command(log)
+kafkatx.add_command(mirror)
 kafkatx.add_command(audit)
 kafkatx.add_command(bench)
 kafkatx.add_command(ingest)

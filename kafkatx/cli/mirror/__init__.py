@@ -1,0 +1,1 @@
+"""``kafkatx mirror``: copies of other clusters."""

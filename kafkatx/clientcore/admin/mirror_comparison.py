@@ -1,0 +1,192 @@
+"""Comparison of two copies of a partition, batch by batch. Pure: batches of both sides in, differences out.
+
+The copy of a link has the source's batches as they are. So two batches with the same offsets are equal if
+their headers are: checksum, leader epoch, producer id, epoch and sequence. The checksum is of all that the
+header has after it, and of the records; each side's own bytes are checked against it.
+
+Compaction at the source may have removed records that the copy still has. In a compacted topic a batch that
+only the copy has is therefore no difference, and in batches that differ the records that both have must be
+equal. Nothing but the batch of each side that is compared is kept.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import attrs
+
+from kafkatx.errors import CorruptRecords, UnsupportedCompression
+from kafkatx.records import header as v2
+from kafkatx.records.conversion import batches, iter_any
+
+MOST_KEPT = 20
+"""Differences of a partition that are told in full; all are counted."""
+
+
+class Batch(NamedTuple):
+    """A batch, or an outer message of an old format.
+
+    ``mark`` is what must be equal in both copies, beside the offsets; ``intact`` is False if the bytes do not
+    fit the checksum.
+    """
+
+    base_offset: int
+    last_offset: int
+    mark: tuple[int, ...]
+    intact: bool
+    data: memoryview
+
+
+@attrs.frozen
+class Difference:
+    """A place where the copies differ; offsets are inclusive."""
+
+    first_offset: int
+    last_offset: int
+    what: str
+
+
+@attrs.define
+class Tally:
+    """The result of a comparison, as far as it is done.
+
+    :ivar start: the first offset that is compared, *end* the one after the last.
+    :ivar position: the offset after the last that was compared.
+    :ivar batches: pairs of batches with the same offsets; *size_bytes* of the copy.
+    :ivar compacted: batches that differ as compaction at the source explains.
+    :ivar different: the number of differences; *differences* are the first of them.
+    """
+
+    start: int
+    end: int
+    position: int
+    batches: int = 0
+    size_bytes: int = 0
+    compacted: int = 0
+    different: int = 0
+    differences: list[Difference] = attrs.Factory(list)
+
+    def add(self, first_offset: int, last_offset: int, what: str) -> None:
+        """Count a difference."""
+        self.different += 1
+        if len(self.differences) < MOST_KEPT:
+            self.differences.append(Difference(first_offset, last_offset, what))
+
+
+def batches_of(chunks: Iterable[memoryview], start: int, end: int) -> Iterator[Batch]:
+    """Yield the batches with offsets from *start* to before *end*.
+
+    :raises CorruptRecords: the bytes are no batches.
+    """
+    for chunk in chunks:
+        for span in batches(chunk):
+            if span.base_offset >= end:
+                return
+            if span.last_offset < start:
+                continue
+            data = chunk[span.position : span.position + span.size]
+            if span.magic != v2.MAGIC:
+                mark: tuple[int, ...] = (span.magic, zlib.crc32(data[v2.LOG_OVERHEAD :]))
+                yield Batch(span.base_offset, span.last_offset, mark, True, data)
+                continue
+            header = v2.parse_header(data)
+            mark = (
+                header.magic,
+                header.crc,
+                header.partition_leader_epoch,
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+            )
+            yield Batch(span.base_offset, span.last_offset, mark, _is_intact(data, header), data)
+
+
+def _is_intact(data: memoryview, header: v2.BatchHeader) -> bool:
+    try:
+        v2.check(data, 0, header)
+    except CorruptRecords:
+        return False
+    return True
+
+
+def compare(tally: Tally, source: Iterator[Batch], copy: Iterator[Batch], compacted: bool) -> Iterator[None]:
+    """Compare all batches of both sides; yield after each step, so that the caller can show progress.
+
+    :param compacted: the source compacts the topic.
+    """
+    theirs, ours = next(source, None), next(copy, None)
+    while theirs is not None or ours is not None:
+        if theirs is None or (ours is not None and ours.last_offset < theirs.base_offset):
+            assert ours is not None
+            _only_ours(tally, ours, compacted)
+            tally.position, ours = ours.last_offset + 1, next(copy, None)
+        elif ours is None or theirs.last_offset < ours.base_offset:
+            tally.add(theirs.base_offset, theirs.last_offset, "the copy lacks this batch")
+            tally.position, theirs = theirs.last_offset + 1, next(source, None)
+        else:
+            _both(tally, theirs, ours, compacted)
+            last = min(theirs.last_offset, ours.last_offset)
+            tally.position = last + 1
+            done_theirs, done_ours = theirs.last_offset == last, ours.last_offset == last
+            theirs = next(source, None) if done_theirs else theirs
+            ours = next(copy, None) if done_ours else ours
+        yield
+    tally.position = tally.end
+
+
+def _only_ours(tally: Tally, ours: Batch, compacted: bool) -> None:
+    if not ours.intact:
+        tally.add(ours.base_offset, ours.last_offset, "the copy's batch is damaged: its checksum is wrong")
+    elif compacted:
+        tally.compacted += 1
+    else:
+        tally.add(ours.base_offset, ours.last_offset, "the source does not have this batch")
+
+
+def _both(tally: Tally, theirs: Batch, ours: Batch, compacted: bool) -> None:
+    """Compare two batches that have offsets in common."""
+    tally.batches += 1
+    tally.size_bytes += len(ours.data)
+    for batch, whose in ((theirs, "the source's"), (ours, "the copy's")):
+        if not batch.intact:
+            tally.add(
+                batch.base_offset, batch.last_offset, f"{whose} batch is damaged: its checksum is wrong"
+            )
+            return
+    if theirs[:3] == ours[:3]:
+        return
+    first = max(theirs.base_offset, ours.base_offset)
+    last = min(theirs.last_offset, ours.last_offset)
+    if not compacted:
+        tally.add(first, last, _what(theirs, ours))
+    elif _same_records(theirs, ours):
+        tally.compacted += 1
+    else:
+        tally.add(first, last, "records that both have differ")
+
+
+def _what(theirs: Batch, ours: Batch) -> str:
+    if theirs[:2] != ours[:2]:
+        return (
+            f"the source's batch has the offsets {theirs.base_offset} to {theirs.last_offset},"
+            f" the copy's {ours.base_offset} to {ours.last_offset}"
+        )
+    if theirs.mark[:2] != ours.mark[:2]:
+        return "the records differ (other checksums)"
+    return "leader epoch or producer differ"
+
+
+def _same_records(theirs: Batch, ours: Batch) -> bool:
+    """Return True if the records with the same offsets are equal, and the source has no others."""
+    try:
+        known = {record.offset: record for record in iter_any(ours.data, check=False)}
+        first, last = ours.base_offset, ours.last_offset
+        return all(
+            known.get(record.offset) == record
+            for record in iter_any(theirs.data, check=False)
+            if first <= record.offset <= last
+        )
+    except (CorruptRecords, UnsupportedCompression):
+        return False

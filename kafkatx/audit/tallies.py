@@ -1,11 +1,13 @@
 """The counts of all tiers, from the audit topics of one cluster or several. Pure.
 
-Memory grows with the number of announcements of ranges, and with topics times windows times tiers.
+Ranges that follow each other are joined: an announced range takes about 32 bytes then. An announcement of a
+producer or consumer takes about 200 bytes, so that it is known when it comes again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from array import array
+from collections.abc import Collection, Iterator, Sequence
 
 import attrs
 
@@ -16,6 +18,10 @@ from kafkatx.clientcore.audit.tiers import Tier
 
 CLOCK_MS = 60_000
 """A clock that is off by more than this is told; announcements may be under way for some seconds."""
+
+
+JOIN_AT, JOIN_BUT = 64, 32
+"""With so many ranges of a partition those are joined that are not among the last, which may overlap."""
 
 
 @attrs.define
@@ -45,16 +51,30 @@ class Uncounted:
     absent: int
 
 
-@attrs.frozen
+@attrs.define
 class _Counted:
-    """One announced range; see :class:`RangeAnnouncement`. ``seen_ms`` is the time of the announcement."""
+    """One announced range, or several that follow each other; see :class:`RangeAnnouncement`.
+
+    :ivar starts: the starts of the windows, in which one may come several times.
+    :ivar counts: the number of records in each of them.
+    :ivar seen_ms: the times of the announcements of each of them.
+    """
 
     start: int
     end: int
     window_ms: int
-    windows: tuple[tuple[int, int], ...]
     absent: int
-    seen_ms: int
+    starts: array[int]
+    counts: array[int]
+    seen_ms: array[int]
+
+    def join(self, other: _Counted) -> None:
+        """Add the range that follows this one."""
+        self.end = other.end
+        self.absent += other.absent
+        self.starts += other.starts
+        self.counts += other.counts
+        self.seen_ms += other.seen_ms
 
 
 _Place = tuple[Tier, str, str, int]
@@ -118,9 +138,13 @@ class Tallies:
         # where an audit topic is copied to another cluster, the cluster that was read first counts
         tier = self._tiers.setdefault((event.tier, event.place), Tier(event.tier, event.place, cluster))
         place = tier, event.topic, event.topic_id, event.partition
-        self._ranges.setdefault(place, []).append(
-            _Counted(event.start, event.end, event.window_ms, event.windows, event.absent, seen_ms)
-        )
+        ranges = self._ranges.setdefault(place, [])
+        starts = array("q", [start_ms for start_ms, _ in event.windows])
+        counts = array("q", [count for _, count in event.windows])
+        seen = array("q", [seen_ms]) * len(starts)
+        ranges.append(_Counted(event.start, event.end, event.window_ms, event.absent, starts, counts, seen))
+        if len(ranges) >= JOIN_AT:
+            ranges[:-JOIN_BUT] = _joined(_choose(ranges[:-JOIN_BUT]))
         self._chosen.pop(place, None)
 
     # --- the result
@@ -153,9 +177,10 @@ class Tallies:
             found.setdefault(window_start_ms(start_ms, window_ms), Tally()).add(tally.count, tally.last_ms)
         for place in self._places(tier, topic):
             for counted in self._choice(place):
-                for start_ms, count in counted.windows:
+                every = zip(counted.starts, counted.counts, counted.seen_ms, strict=True)
+                for start_ms, count, seen_ms in every:
                     window = window_start_ms(start_ms, window_ms)
-                    found.setdefault(window, Tally()).add(count, counted.seen_ms)
+                    found.setdefault(window, Tally()).add(count, seen_ms)
         return found
 
     def uncounted(self, tier: Tier, topic: str) -> list[Uncounted]:
@@ -187,7 +212,22 @@ class Tallies:
     def _choice(self, place: _Place) -> list[_Counted]:
         chosen = self._chosen.get(place)
         if chosen is None:
-            ranges = self._ranges[place]
-            chosen = [ranges[index] for index in cover([(one.start, one.end) for one in ranges])]
-            self._chosen[place] = chosen
+            chosen = self._chosen[place] = _choose(self._ranges[place])
         return chosen
+
+
+def _choose(ranges: Sequence[_Counted]) -> list[_Counted]:
+    """Return the ranges that count, in the order of offsets."""
+    absent = [one.absent for one in ranges]
+    return [ranges[index] for index in cover([(one.start, one.end) for one in ranges], absent)]
+
+
+def _joined(ranges: Sequence[_Counted]) -> list[_Counted]:
+    """Join ranges that follow each other, into the first of them."""
+    found: list[_Counted] = []
+    for one in ranges:
+        if found and found[-1].end == one.start and found[-1].window_ms == one.window_ms:
+            found[-1].join(one)
+        else:
+            found.append(one)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -41,6 +41,14 @@ class CoverTests(SynchronousTestCase):
         self.assertEqual(cover(ranges), [0, 2, 3])
         self.assertEqual(cover([(0, 100), (100, 200), (100, 250), (200, 300)]), [0, 1, 3])
 
+    def test_records(self) -> None:
+        """Among choices with as many offsets, the one with more records counts."""
+        ranges = [(0, 100), (100, 200), (0, 200)]
+        self.assertEqual(cover(ranges, [0, 0, 7]), [0, 1])
+        self.assertEqual(cover(ranges, [0, 9, 7]), [2])
+        self.assertEqual(cover([(0, 200), (100, 201)], [190, 0]), [0])
+
+    @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(RANGES)
     def test_most(self, ranges: list[Range]) -> None:
         """No choice without overlap holds more offsets."""

@@ -111,6 +111,17 @@ class RangeTests(SynchronousTestCase):
         found.add(changed(start=10, end=11, windows=((5000, 1),)).encode())
         self.assertEqual(found.counts(BROKER, "t", 1000)[5000].count, 11)
 
+    def test_many(self) -> None:
+        """Very many ranges are joined in memory, and an overlap among the last ones counts once."""
+        parts = [
+            changed(start=n, end=n + 1, windows=((5000 + n // 100 * 1000, 1),), absent=0) for n in range(1000)
+        ]
+        found = tallies(*parts, changed(start=990, end=1010, windows=((14_000, 20),)))
+        counts = {start: tally.count for start, tally in found.counts(BROKER, "t", 1000).items()}
+        self.assertEqual(counts, {5000 + n * 1000: 100 for n in range(9)} | {14_000: 110})
+        self.assertEqual(found.uncounted(BROKER, "t"), [])
+        self.assertLess(max(map(len, found._ranges.values())), 64)
+
     def test_behind(self) -> None:
         """A tier that reads what brokers have counted is behind by the offsets that it has not announced."""
         loaded = changed(tier="ingest", place="web", end=4, windows=((5000, 4),))

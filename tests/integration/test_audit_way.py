@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from typing import Any
 
-from kafkatx.blocking import Admin, Cluster
+from twisted.internet.defer import Deferred
+
+from kafkatx.blocking import Admin, Cluster, Reader
+from kafkatx.client.facades.reactor_thread import ReactorThread
+from kafkatx.client.producer.producer import Producer as TwistedProducer
 from kafkatx.client.threads import Consumer, Producer
+from kafkatx.client.tier_audit import TierAuditor
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.types import TopicPartition
-from tests.integration.test_cli import ProcessCase
+from tests.integration.test_cli import COMMAND, ProcessCase
 from tests.until import until
 
 START_MS = 1_431_857_100_000
 WINDOW_MS = 10_000
 RECORDS = 2000
+SPARK_S = 600.0
+"""A start of Spark takes five seconds, and on a busy machine minutes."""
+
 DROPPED = 700
 """Offset of the record that the consumer leaves out; in the second window."""
+
+
+def mirror(source: str, target: str, topic: str, dropped: int) -> None:
+    """Copy all records of a topic's partition 0 but for one, and announce what is copied."""
+    with Cluster(source) as cluster:
+        topic_id = str(cluster.topic(topic).topic_id)
+        with Reader(cluster, topic, 0, start_offset=0, end_offset=RECORDS) as reader:
+            copied = [record for record in reader if record.offset != dropped]
+    thread = ReactorThread("mirror")
+
+    async def copy() -> None:
+        producer = TwistedProducer({"bootstrap.servers": target}, reactor=thread.reactor)
+        await producer.start()
+        auditor = TierAuditor(producer, place="link", interval_ms=5000)
+        auditor.start()
+        for first in range(0, len(copied), 100):
+            piece = copied[first : first + 100]
+            sent = [producer.send(topic, one.value, timestamp_ms=one.timestamp) for one in piece]
+            for one in sent:
+                await one
+            start = 0 if not first else copied[first - 1].offset + 1
+            times_ms = [one.timestamp for one in piece]
+            auditor.count(topic, topic_id, 0, start, piece[-1].offset + 1, times_ms)
+        await auditor.close(10)
+        await producer.close()
+
+    try:
+        thread.call(lambda: Deferred.fromCoroutine(copy()), 60)
+    finally:
+        thread.stop()
 
 
 class WayTests(ProcessCase):
@@ -84,6 +124,54 @@ class WayTests(ProcessCase):
             " 2015-05-17T10:05:10Z to 2015-05-17T10:05:20Z",
             self.errors,
         )
+
+    def test_two_clusters(self) -> None:
+        """A record that a mirror drops is named as missing in the mirror, and nowhere else on the way."""
+        self.produce()
+        until(lambda: self.counted() == RECORDS, "the broker announces all records")
+        settings = {"kafkatx.audit.interval.ms": "1000", "kafkatx.audit.place": "dc2"}
+        with EmbeddedBroker(settings, run_in="process") as target:
+            with Cluster(target.bootstrap) as cluster:
+                Admin(cluster).create_topic(self.topic, 1, configs={"retention.ms": "-1"})
+            mirror(self.broker.bootstrap, target.bootstrap, self.topic, DROPPED)
+            also = ("--also", target.bootstrap)
+            until(
+                lambda: sum(w["tiers"].get("broker:dc2", 0) for w in self.ways(*also)) == RECORDS - 1,
+                "the target's broker announces all records",
+            )
+            (window,) = self.way(*also, code=1)
+        self.assertEqual(window["window_start_ms"], START_MS + WINDOW_MS)
+        tiers = {"producer": 500, "broker:dc1": 500, "mirror:link": 499, "broker:dc2": 499}
+        self.assertEqual(window["tiers"], tiers)
+        self.assertEqual([fault["tier"] for fault in window["faults"]], ["mirror:link"])
+        self.assertIn("mirror:link lacks 1 of the 500 records of broker:dc1 in the window", self.errors)
+        self.assertIn(f"{self.topic}-0: 1 offset has no record in mirror:link", self.errors)
+
+    def ways(self, *arguments: str) -> list[dict[str, Any]]:
+        """Return all windows, whatever the exit code."""
+        told = (*COMMAND, "audit", "-b", self.broker.bootstrap, "--way", "--settle", "0", "--json", "--all")
+        printed = subprocess.run([*told, *arguments], capture_output=True, check=False).stdout
+        return [json.loads(line) for line in printed.splitlines()]
+
+    def test_ingestion(self) -> None:
+        """An ingestion announces what it has loaded, and what it has not loaded is missing there."""
+        self.produce()
+        until(lambda: self.counted() == RECORDS, "the broker announces all records")
+        to = os.path.abspath(self.mktemp())
+        ingest = ("ingest", "-b", self.broker.bootstrap, "-t", self.topic, "--to", to, "-q")
+        audited = ("--audit-interval-ms", "5000", "--audit-name", "web", "--master", "local[1]")
+        done = subprocess.run(
+            [*COMMAND, *ingest, *audited], capture_output=True, timeout=SPARK_S, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual(self.way(), [])
+        self.assertIn("producer, broker:dc1, ingest:web are equal in all 4 closed windows", self.errors)
+        with Producer(self.settings) as producer:
+            producer.send(self.topic, b"late", timestamp_ms=START_MS)
+        until(lambda: self.counted() == RECORDS + 1, "the broker announces the last record")
+        (window,) = self.way(code=1)
+        self.assertEqual(window["tiers"], {"producer": 501, "broker:dc1": 501, "ingest:web": 500})
+        self.assertIn("ingest:web is 1 offset behind broker:dc1", self.errors)
 
     def test_equal(self) -> None:
         """Nothing is said to be wrong where nothing is; after a crash of the broker neither."""

@@ -89,11 +89,13 @@ def remarks(topic: str, steps: Sequence[Step], tallies: Tallies) -> Iterator[str
                 yield f"{topic}-{one.partition}: {step.tier} has not announced the offsets {named}{more}"
             if one.absent:
                 cause = _ABSENT if step.tier.kind == BROKER else ""
-                yield f"{topic}-{one.partition}: {one.absent} offsets have no record in {step.tier}{cause}"
+                have = "offset has" if one.absent == 1 else "offsets have"
+                yield f"{topic}-{one.partition}: {one.absent} {have} no record in {step.tier}{cause}"
         for feeder in step.feeders:
             lag = tallies.behind(step.tier, feeder, topic)
             if lag:
-                yield f"{topic}: {step.tier} is {lag} offsets behind {feeder}"
+                offsets = "offset" if lag == 1 else "offsets"
+                yield f"{topic}: {step.tier} is {lag} {offsets} behind {feeder}"
 
 
 def clock_remarks(clocks: Mapping[str, int]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -51,6 +51,7 @@ class WindowTests(SynchronousTestCase):
         found = tally(batch(0, 5500, 4999, 6000, 5000), batch(4, 7000))
         self.assertEqual(found.windows, {4000: 1, 5000: 2, 6000: 1, 7000: 1})
 
+    @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.integers(-(1 << 40), 1 << 45), min_size=1, max_size=30))
     def test_any_times(self, times: list[int]) -> None:
         """The counts are those of the timestamps, however these are spread."""

@@ -14,7 +14,7 @@ from kafkatx.client.facades.reactor_thread import ReactorThread
 from kafkatx.client.producer.producer import Producer as TwistedProducer
 from kafkatx.client.threads import Consumer, Producer
 from kafkatx.client.tier_audit import TierAuditor
-from kafkatx.testing import EmbeddedBroker
+from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
 from kafkatx.types import TopicPartition
 from tests.integration.test_cli import COMMAND, ProcessCase
 from tests.until import until
@@ -184,3 +184,63 @@ class WayTests(ProcessCase):
         self.assertEqual(self.way(), [])
         self.assertIn("producer, broker:dc1, consumer:billing are equal in all 4 closed windows", self.errors)
         self.assertEqual({window["state"] for window in self.way("--all")}, {"ok"})
+
+
+class LeadersTests(ProcessCase):
+    def test_leaders_die(self) -> None:
+        """Each record counts once although leaders are killed, others go on, and the dead come back."""
+        settings = {
+            "kafkatx.audit.interval.ms": "1000",
+            "kafkatx.audit.place": "dc1",
+            "default.replication.factor": "3",
+            "offsets.topic.num.partitions": "3",
+        }
+        with EmbeddedCluster(3, settings, run_in="process") as cluster:
+            with Cluster(cluster.bootstrap) as client:
+                Admin(client).create_topic(self.topic, 3, 3, configs={"retention.ms": "-1"})
+            client_settings = {
+                "bootstrap.servers": cluster.bootstrap,
+                "audit.interval.ms": WINDOW_MS,
+                "delivery.timeout.ms": 120_000,
+                "max.block.ms": 120_000,
+            }
+            sent = 0
+            with Producer(client_settings) as producer:
+                for dead in (1, 2, 3):
+                    sent += self.send(producer, sent)
+                    cluster.brokers[dead].kill()
+                    sent += self.send(producer, sent)
+                    cluster.start_broker(dead)
+                sent += self.send(producer, sent)
+            until(lambda: self.counted(cluster) == sent, "the brokers announce all records", 120.0)
+            told = ("audit", "-b", cluster.bootstrap, "--way", "--settle", "0", "-t", self.topic)
+            self.assertEqual(self.run_command(*told), b"")
+        self.assertIn("the numbers of producer, broker:dc1 are equal in all", self.errors)
+        self.assertNotIn("has not announced", self.errors)
+
+    def send(self, producer: Producer, first: int) -> int:
+        """Send records to all partitions, wait until they are committed, and return their number."""
+        futures = [
+            producer.send(self.topic, b"v", partition=n % 3, timestamp_ms=START_MS + (first + n) * 20)
+            for n in range(300)
+        ]
+        for future in futures:
+            future.result(120)
+        return len(futures)
+
+    def counted(self, cluster: EmbeddedCluster) -> int:
+        """Return the number of records that the brokers have announced."""
+        told = (
+            "audit",
+            "-b",
+            cluster.bootstrap,
+            "--way",
+            "--settle",
+            "0",
+            "--json",
+            "--all",
+            "-t",
+            self.topic,
+        )
+        printed = subprocess.run([*COMMAND, *told], capture_output=True, check=False).stdout
+        return sum(json.loads(line)["tiers"].get("broker:dc1", 0) for line in printed.splitlines())

@@ -50,6 +50,7 @@ class WindowTests(SynchronousTestCase):
         """Records of one batch are counted in their own windows, also those before the first record's."""
         found = tally(batch(0, 5500, 4999, 6000, 5000), batch(4, 7000))
         self.assertEqual(found.windows, {4000: 1, 5000: 2, 6000: 1, 7000: 1})
+        self.assertEqual(tally(batch(0, 5000, 4999)).windows, {4000: 1, 5000: 1})
 
     @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.integers(-(1 << 40), 1 << 45), min_size=1, max_size=30))

@@ -7,7 +7,7 @@ producer or consumer takes about 200 bytes, so that it is known when it comes ag
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import attrs
 
@@ -98,6 +98,7 @@ class Tallies:
         self._ranges: dict[_Place, list[_Counted]] = {}
         self._tiers: dict[tuple[str, str], Tier] = {}
         self._chosen: dict[_Place, list[_Counted]] = {}
+        self._of_topic: dict[str, dict[Tier, list[_Place]]] = {}
 
     def add(self, value: bytes | None, cluster: int = 0, appended_ms: int = -1) -> None:
         """Add a record of an audit topic; what was announced again counts once.
@@ -131,6 +132,7 @@ class Tallies:
             return
         self._seen.add(name)
         tier = attrs.evolve(event.tier, cluster=cluster)
+        self._of_topic.setdefault(event.topic, {}).setdefault(tier, [])
         sums = self._sums.setdefault((tier, event.topic), {})
         sums.setdefault((event.window_start_ms, event.window_ms), Tally()).add(event.count, seen_ms)
 
@@ -138,6 +140,8 @@ class Tallies:
         # where an audit topic is copied to another cluster, the cluster that was read first counts
         tier = self._tiers.setdefault((event.tier, event.place), Tier(event.tier, event.place, cluster))
         place = tier, event.topic, event.topic_id, event.partition
+        if place not in self._ranges:
+            self._of_topic.setdefault(event.topic, {}).setdefault(tier, []).append(place)
         ranges = self._ranges.setdefault(place, [])
         starts = array("q", [start_ms for start_ms, _ in event.windows])
         counts = array("q", [count for _, count in event.windows])
@@ -151,13 +155,11 @@ class Tallies:
 
     def topics(self) -> set[str]:
         """Return the topics that any tier has announced."""
-        return {topic for _, topic in self._sums} | {topic for _, topic, *_ in self._ranges}
+        return set(self._of_topic)
 
     def tiers(self, topic: str) -> list[Tier]:
         """Return the tiers that have announced a topic."""
-        found = [tier for tier, name in self._sums if name == topic]
-        found += [tier for tier, name, *_ in self._ranges if name == topic]
-        return list(dict.fromkeys(found))
+        return list(self._of_topic.get(topic, ()))
 
     def window_ms(self, topics: Collection[str], asked_ms: int | None = None) -> int | None:
         """Return the length of the windows that these topics need, as :func:`common_window_ms` does."""
@@ -203,8 +205,8 @@ class Tallies:
                 lag += max(self._end(place) - ends[place[2:]], 0)
         return lag
 
-    def _places(self, tier: Tier, topic: str) -> Iterator[_Place]:
-        return (place for place in self._ranges if place[0] == tier and place[1] == topic)
+    def _places(self, tier: Tier, topic: str) -> Sequence[_Place]:
+        return self._of_topic.get(topic, {}).get(tier, ())
 
     def _end(self, place: _Place) -> int:
         return max(counted.end for counted in self._ranges[place])

@@ -21,7 +21,8 @@ class MirrorStatus:
     :ivar state: ``mirroring``, ``paused``, ``failed``, ``promoting`` or ``promoted``.
     :ivar reason: why it is in this state, or what hinders it; empty if that needs no words.
     :ivar leader_epoch: the epoch in which the describing broker leads the partition.
-    :ivar stopped: the leader appends no more records of the link in this leader epoch.
+    :ivar stopped: the leader appends no records of the link, by the topic's record as the leader knows it.
+    :ivar attempt: ``attempt`` of that record (:class:`kafkatx.config.mirror_record.MirrorRecord`).
     :ivar source_leader: id of the source's broker that is fetched from.
     :ivar source_epoch: leader epoch of the last batch in the log, which is the source's.
     :ivar source_start: log start offset at the source, ``source_end`` its high watermark.
@@ -40,6 +41,7 @@ class MirrorStatus:
     reason: str = ""
     leader_epoch: int = UNKNOWN
     stopped: bool = False
+    attempt: int = UNKNOWN
     source_leader: int = UNKNOWN
     source_epoch: int = UNKNOWN
     source_start: int = UNKNOWN

@@ -60,6 +60,7 @@ class MirrorPartition(Struct):
     reason: str | None = field(nullable(STRING))
     leader_epoch: int = field(INT32, default=-1)
     stopped: bool = field(BOOLEAN)
+    attempt: int = field(INT32, default=-1)
     source_leader: int = field(INT32, default=-1)
     source_epoch: int = field(INT32, default=-1)
     source_start_offset: int = field(INT64, default=-1)

@@ -15,7 +15,7 @@ from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.describe_mirrors import Cursor, DescribeMirrorsRequest
 from tests.broker.running import BrokerTestCase
 
-FULL = MirrorStatus("dc1", "a", 1, "failed", "why", 4, True, 7, 3, 10, 50, 11, 40, 39, 1234, 99, 5000, 17)
+FULL = MirrorStatus("dc1", "a", 1, "failed", "why", 4, True, 6, 7, 3, 10, 50, 11, 40, 39, 1234, 99, 5000, 17)
 """A status with another value in each field."""
 
 LINK = LinkStatus("dc1", "b1:9092,b2:9092", "no broker", 5, 2, 4000, "refused")

@@ -17,7 +17,9 @@ from kafkatx.wire.codec import decode, encode
 from kafkatx.wire.messages.describe_mirrors import Cursor, DescribeMirrorsResponse, MirrorTopic
 
 LINK = LinkStatus("dc1", "b1:9092", "no broker", 5, 2, 4000, "refused", 3)
-FULL = MirrorStatus("dc1", "a", 1, "failed", "why", 4, True, 7, 3, 10, 50, 11, 40, 39, 1234, 99, 5000, 17, 3)
+FULL = MirrorStatus(
+    "dc1", "a", 1, "failed", "why", 4, True, 6, 7, 3, 10, 50, 11, 40, 39, 1234, 99, 5000, 17, 3
+)
 """Statuses with another value in each field, of broker 3."""
 
 GOLDEN = (
@@ -30,7 +32,7 @@ GOLDEN = (
     "02"  # one topic
     "0261" + "04646331"  # name, link
     "02"  # one partition
-    "00000001" + "076661696c6564" + "04776879" + "00000004" + "01"  # number, state, reason, epoch, stopped
+    "00000001" + "076661696c6564" + "04776879" + "00000004" + "01" + "00000006"
     "00000007" + "00000003"  # leader and epoch at the source
     "000000000000000a" + "0000000000000032"  # start and end at the source
     "000000000000000b" + "0000000000000028" + "0000000000000027"  # start, end, high watermark

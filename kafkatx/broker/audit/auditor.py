@@ -23,7 +23,7 @@ from typing import Protocol
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
+from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -37,7 +37,7 @@ from kafkatx.config.table import broker as settings
 from kafkatx.errors import CorruptRecords, KafkaTXError, RequestError
 from kafkatx.interfaces import IMetadataStore, Worker
 from kafkatx.net.limited_log import LimitedLog
-from kafkatx.types import TopicPartition
+from kafkatx.types import Records, TopicPartition
 
 READ_BYTES = 128 << 10
 """The size of one piece of work of the worker: others of the process run in between."""
@@ -119,6 +119,8 @@ class BrokerAuditor:
         self._audit_topic = config[settings.KAFKATX_AUDIT_TOPIC]
         self._pattern = re.compile(config[settings.KAFKATX_AUDIT_TOPICS])
         self._place = config[settings.KAFKATX_AUDIT_PLACE]
+        percent = config[settings.KAFKATX_AUDIT_WORKER_PERCENT]
+        self._pause_share = (100 - percent) / percent
         self._server = f"broker-{config.get('broker.id')}"
         self._rounds = LoopingCall(self._round_logged)
         self._rounds.clock = clock
@@ -327,10 +329,18 @@ class BrokerAuditor:
             if not len(records):
                 tally.end = goal  # compaction has removed the last offsets
                 break
-            await self._worker(partial(tally.take, records))
+            await self._take(tally, records)
             if tally.end == offset and not tally.is_full:
                 raise CorruptRecords(f"no whole batch at offset {offset}")
         return deleted
+
+    async def _take(self, tally: Tally, records: Records) -> None:
+        """Count a piece in the worker, and pause for a part of the time that this took."""
+        began_s = self._clock.seconds()
+        await self._worker(partial(tally.take, records))
+        pause_s = (self._clock.seconds() - began_s) * self._pause_share
+        if pause_s > 0:
+            await deferLater(self._clock, pause_s)
 
     def _tell_of_absent(self, partition: Partition, tally: Tally, deleted: int) -> None:
         if not tally.absent:

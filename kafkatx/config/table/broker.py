@@ -127,6 +127,15 @@ KAFKATX_AUDIT_TOPICS = AUDIT.parsed(
     _read_pattern,
     "a regular expression",
 )
+KAFKATX_AUDIT_WORKER_PERCENT = AUDIT.integer(
+    "kafkatx.audit.worker.percent",
+    50,
+    "Maximum part of the time in which records are counted: after each piece the worker pauses, so that "
+    "catching up with old records takes no more of the process.",
+    low=1,
+    high=100,
+    unit="percent",
+)
 KAFKATX_AUDIT_PLACE = AUDIT.string(
     "kafkatx.audit.place",
     "",

@@ -145,6 +145,25 @@ class CountTests(AuditorCase):
             self.fill(b"x" * 60, timestamp_ms=number * 500)
         self.assertEqual(self.round(), [(0, 20, {1000 * second: 2 for second in range(10)})])
 
+    def test_pauses(self) -> None:
+        """After a piece the worker pauses for as long as it took, with the default share of the time."""
+        self.patch(auditor, "READ_BYTES", 100)
+        held = Held()
+        self.auditor._worker = held("")
+        self.fill(b"x" * 60)
+        self.fill(b"x" * 60)
+        running = Deferred.fromCoroutine(self.auditor.round())
+        self.clock.advance(0.5)
+        held.work()
+        self.assertEqual(len(held._waiting), 0)
+        self.clock.advance(0.49)
+        self.assertEqual(len(held._waiting), 0)
+        self.clock.advance(0.02)
+        self.assertEqual(len(held._waiting), 1)
+        held.work()
+        self.successResultOf(running)
+        self.assertEqual([(event.start, event.end) for event in self.channel.events], [(0, 2)])
+
     def test_many_windows(self) -> None:
         """Records of very many windows are announced in several ranges that follow each other."""
         for first in (0, MAX_WINDOWS):

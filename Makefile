@@ -99,6 +99,7 @@ docs: install
 documents: install
 	$(BIN)/python -m kafkatx.config.documents etc/server.properties docs/settings.md
 	$(BIN)/python -m kafkatx.clientcore.documents docs/client-settings.md
+	$(BIN)/python -m kafkatx.mirror.documents docs/mirror-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
 	$(BIN)/python -m kafkatx.group.documents docs/group-states.md
 

@@ -24,6 +24,7 @@ TIMESTAMPS = {
     "client/producer/audit.py": "sent_ms of announcements",
     "client/producer/intake.py": "timestamps of records",
     "client/producer/producer.py": "timestamps of records",
+    "mirror/copy/checkpoints.py": "timestamps of heartbeats",
     "net/reactors.py": "WallClock: for a log store, which stamps segments",
     "spark/audit.py": "the window that is not over yet",
     "spark/ingest/ingestion.py": "when a manifest was written",

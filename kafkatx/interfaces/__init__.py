@@ -7,6 +7,7 @@ docstring gives the arguments of a plugin's factory.
 
 from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProducerCallbacks
 from kafkatx.interfaces.metadata import ConfigChange, IMetadataStore
+from kafkatx.interfaces.mirror import IRecordFilter
 from kafkatx.interfaces.serialization import IConfigurable, IDecoder, IEncoder, IPartitioner, IRowDecoder
 from kafkatx.interfaces.storage import (
     IAppended,
@@ -38,6 +39,7 @@ __all__ = [
     "IPartitionLog",
     "IPartitioner",
     "IProducerCallbacks",
+    "IRecordFilter",
     "IRetentionPolicy",
     "IRowDecoder",
     "ISegmentFacts",

@@ -10,6 +10,7 @@ from kafkatx.interfaces import (
     IMetadataStore,
     IPartitioner,
     IProducerCallbacks,
+    IRecordFilter,
     IRetentionPolicy,
 )
 from kafkatx.named_factory import Extension
@@ -109,6 +110,13 @@ plain_event_handler = Extension(
 
 group_balancer = Extension(
     IBalancer, "group", "kafkatx.client.legacy.group_balancer:GroupBalancer", "Kafka's group protocol."
+)
+
+regex_filter = Extension(
+    IRecordFilter,
+    "regex",
+    "kafkatx.mirror.filters:RegexFilter",
+    "Records of a mirror whose key, value or headers match.",
 )
 
 range_assignor = Extension(

@@ -17,6 +17,7 @@ from kafkatx.interfaces import (
     IRetentionPolicy,
     client,
     metadata,
+    mirror,
     serialization,
     storage,
     tree,
@@ -70,6 +71,6 @@ class DocumentedTests(SynchronousTestCase):
 
     def test_exported(self) -> None:
         """Every interface of the package's modules is exported."""
-        modules = (client, metadata, serialization, storage, tree)
+        modules = (client, metadata, mirror, serialization, storage, tree)
         names = {name for module in modules for name in vars(module) if re.match("I[A-Z][a-z]", name)}
         self.assertEqual(names - {"Interface"}, {one.__name__ for one in every_interface()})

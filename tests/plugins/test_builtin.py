@@ -13,6 +13,7 @@ from kafkatx.interfaces import (
     ILogStore,
     IMetadataStore,
     IPartitioner,
+    IRecordFilter,
     IRetentionPolicy,
 )
 from kafkatx.plugins import builtin
@@ -24,6 +25,7 @@ NEED_ARGUMENTS = {
     (IMetadataStore, "zookeeper"),
     (IMetadataStore, "local"),
     (IDecoder, "avro"),
+    (IRecordFilter, "regex"),
 }
 """Plugins whose factory takes arguments, or which need settings."""
 

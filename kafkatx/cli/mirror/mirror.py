@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kafkatx.cli.mirror.run import run
 from kafkatx.cli.mirror.verify import verify
 from kafkatx.cli.options.cluster import group_options
 from kafkatx.cli.options.kafka_names import Commands
@@ -12,7 +13,8 @@ from kafkatx.cli.options.kafka_names import Commands
 @click.group(
     cls=Commands,
     epilog="""\b
-Example:
+Examples:
+  kafkatx mirror run --config mirror.properties
   kafkatx mirror verify --source dc1:9092 -t orders
 """,
 )
@@ -21,4 +23,5 @@ def mirror() -> None:
     """Copy topics from other clusters, and check the copies."""
 
 
+mirror.add_command(run)
 mirror.add_command(verify)

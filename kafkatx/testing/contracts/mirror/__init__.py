@@ -1,0 +1,1 @@
+"""Contracts of the parts of a mirror."""

@@ -1,4 +1,4 @@
-"""Two real brokers in threads for tests of a mirror, and what is done with them."""
+"""Two real brokers for tests of a mirror, and what is done with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAST = {
 @lru_cache(maxsize=1)
 def shared_brokers() -> tuple[EmbeddedBroker, EmbeddedBroker]:
     """Start the brokers; they are stopped when the tests end."""
-    brokers = (EmbeddedBroker(), EmbeddedBroker())
+    brokers = (EmbeddedBroker(run_in="process"), EmbeddedBroker(run_in="process"))
     for broker in brokers:
         broker.start()
         atexit.register(broker.close)

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.mirror.service with real brokers in threads."""
+"""Tests of kafkatx.mirror.service."""
 
 from __future__ import annotations
 

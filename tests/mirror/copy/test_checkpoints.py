@@ -1,4 +1,4 @@
-"""Tests of kafkatx.mirror.copy.checkpoints with real brokers in threads."""
+"""Tests of kafkatx.mirror.copy.checkpoints."""
 
 from __future__ import annotations
 

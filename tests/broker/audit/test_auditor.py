@@ -145,6 +145,28 @@ class CountTests(AuditorCase):
             self.fill(b"x" * 60, timestamp_ms=number * 500)
         self.assertEqual(self.round(), [(0, 20, {1000 * second: 2 for second in range(10)})])
 
+    def test_far_too_many_windows(self) -> None:
+        """A batch with too many windows for one announcement is left out: readers see a hole."""
+        self.patch(auditor, "MOST_WINDOWS", 2)
+        builder = BatchBuilder()
+        for number in range(3):
+            builder.append(None, b"v", WINDOW_MS * number)
+        self.assertEqual(self.produce(builder.build()).error_code, 0)
+        self.assertEqual(self.round(), [])
+        self.fill(b"a", timestamp_ms=5000)
+        self.assertEqual(self.round(), [(3, 4, {5000: 1})])
+
+    def test_many_partitions(self) -> None:
+        """Ranges of many partitions are announced in several parts, each followed by its positions."""
+        self.patch(auditor, "AT_ONCE", 2)
+        self.patch(auditor, "LOADED_AT_ONCE", 2)
+        self.make_topic("many", 5)
+        for partition in range(5):
+            self.fill(b"a", topic="many", partition=partition)
+        self.round()
+        self.assertEqual(sorted(event.partition for event in self.channel.events), [0, 1, 2, 3, 4])
+        self.assertEqual((len(self.channel.positions), self.channel.commits), (5, 3))
+
     def test_pauses(self) -> None:
         """After a piece the worker pauses for as long as it took, with the default share of the time."""
         self.patch(auditor, "READ_BYTES", 100)

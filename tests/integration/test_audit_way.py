@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.blocking import Admin, Cluster, Reader
 from kafkatx.client.facades.reactor_thread import ReactorThread
 from kafkatx.client.producer.producer import Producer as TwistedProducer
-from kafkatx.client.threads import Consumer, Producer
+from kafkatx.client.threads import Consumer, ConsumerConnector, Producer
 from kafkatx.client.tier_audit import TierAuditor
 from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
 from kafkatx.types import TopicPartition
@@ -124,6 +124,20 @@ class WayTests(ProcessCase):
             " 2015-05-17T10:05:10Z to 2015-05-17T10:05:20Z",
             self.errors,
         )
+
+    def test_connector(self) -> None:
+        """The records that a ConsumerConnector of Kafka 0.7's form returns are counted as its group's."""
+        self.produce()
+        until(lambda: self.counted() == RECORDS, "the broker announces all records")
+        with ConsumerConnector(
+            {**self.settings, "group.id": "old", "auto.offset.reset": "earliest"}
+        ) as connector:
+            (stream,) = connector.create_message_streams({self.topic: 1})[self.topic]
+            for record in stream:
+                if record.offset == RECORDS - 1:
+                    break
+        self.assertEqual(self.way(), [])
+        self.assertIn("producer, broker:dc1, consumer:old are equal in all 4 closed windows", self.errors)
 
     def test_two_clusters(self) -> None:
         """A record that a mirror drops is named as missing in the mirror, and nowhere else on the way."""

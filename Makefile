@@ -109,7 +109,8 @@ tests: install
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
 interop: install .interop/jars
 	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
-	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.nodes
+	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.mirrors \
+	  tests.interop.nodes
 	@$(BIN)/python -c 'from tests.clients.toolchains import prepare; prepare("spark")'
 	@PYTHONPATH=$(CURDIR) .interop/clients/spark/bin/python -m tests.run tests.interop.spark.same_answers
 

@@ -10,33 +10,39 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.mirror.core.provenance import HEADER, parse
 from kafkatx.testing import EmbeddedBroker
+from tests.clients.brokers import Broker
 from tests.integration.clients import DEADLINE_S
 from tests.until import until
+
+if TYPE_CHECKING:
+    _Case = SynchronousTestCase
+else:
+    _Case = object  # a mixin
 
 KILLS = 8
 SEED = int(os.environ.get("KAFKATX_MIRROR_SEED", "7"))
 
 
-class MirrorCase(SynchronousTestCase):
-    """Two brokers in processes, and mirrors between them."""
+class MirrorProcesses(_Case):
+    """Mirrors in processes, between two brokers.
 
-    def setUp(self) -> None:
-        """Start the brokers."""
+    :ivar source: the broker that is copied from.
+    :ivar target: the broker that is copied to.
+    """
+
+    source: Broker
+    target: Broker
+
+    def make_folder(self) -> None:
+        """Make the folder of settings and logs."""
         self.folder = os.path.abspath(self.mktemp())
         os.makedirs(self.folder)
-        self.source = self.broker()
-        self.target = self.broker()
-
-    def broker(self) -> EmbeddedBroker:
-        """Start a broker of this test."""
-        broker = EmbeddedBroker(run_in="process")
-        self.addCleanup(broker.close)
-        return broker.start()
 
     def config(self, settings: Mapping[str, str], name: str = "mirror") -> str:
         """Write a settings file; return its path."""
@@ -84,7 +90,7 @@ class MirrorCase(SynchronousTestCase):
         return counts
 
     def produce(
-        self, broker: EmbeddedBroker, topic: str, values: Iterable[bytes], partition: int = 0, **more: object
+        self, broker: Broker, topic: str, values: Iterable[bytes], partition: int = 0, **more: object
     ) -> None:
         """Produce values with a key, a header and a time each."""
         from confluent_kafka import Producer
@@ -101,22 +107,29 @@ class MirrorCase(SynchronousTestCase):
             )
         self.assertEqual(producer.flush(DEADLINE_S), 0)
 
-    def read(self, broker: EmbeddedBroker, topic: str, partition: int = 0) -> list[tuple]:  # type: ignore[type-arg]
+    def read(self, broker: Broker, topic: str, partition: int = 0) -> list[tuple]:  # type: ignore[type-arg]
         """Return (offset, key, value, time, headers) of all records of a partition."""
-        from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+        from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
-        consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "read"})
-        place = TopicPartition(topic, partition, OFFSET_BEGINNING)
-        _, end = consumer.get_watermark_offsets(place, DEADLINE_S)
-        consumer.assign([place])
+        consumer = Consumer(
+            {
+                "bootstrap.servers": broker.bootstrap,
+                "group.id": "read",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+            }
+        )
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
         found: list[tuple] = []  # type: ignore[type-arg]
-        while not found or found[-1][0] < end - 1:
+        ended = False
+        while not ended:
             for one in consumer.consume(1000, timeout=0.2):
-                self.assertIsNone(one.error())
-                headers = one.headers()
-                found.append((one.offset(), one.key(), one.value(), one.timestamp()[1], headers))
-            if not end:
-                break
+                if (error := one.error()) is not None:
+                    self.assertEqual(error.code(), KafkaError._PARTITION_EOF, error)
+                    ended = True
+                    continue
+                found.append((one.offset(), one.key(), one.value(), one.timestamp()[1], one.headers()))
         consumer.close()
         return found
 
@@ -126,13 +139,32 @@ class MirrorCase(SynchronousTestCase):
         copied = self.read(self.target, copy, partition)
         self.assertEqual(
             [(*one[1:4], one[4]) for one in original],
-            [(*one[1:4], one[4][:-1]) for one in copied],
+            [(*one[1:4], one[4][:-1] or None) for one in copied],
         )
         places = [parse(one[4][-1][1]) for one in copied]
         self.assertEqual({one[4][-1][0] for one in copied} or {HEADER}, {HEADER})
         self.assertEqual(
             [place and place[1:] for place in places], [(topic, partition, o[0]) for o in original]
         )
+
+
+class MirrorCase(MirrorProcesses, SynchronousTestCase):
+    """Two brokers of ours in processes."""
+
+    source: EmbeddedBroker
+    target: EmbeddedBroker
+
+    def setUp(self) -> None:
+        """Start the brokers."""
+        self.make_folder()
+        self.source = self.broker()
+        self.target = self.broker()
+
+    def broker(self, data_dir: str | None = None) -> EmbeddedBroker:
+        """Start a broker of this test."""
+        broker = EmbeddedBroker(run_in="process", data_dir=data_dir)
+        self.addCleanup(broker.close)
+        return broker.start()
 
 
 class CopyTests(MirrorCase):

@@ -102,7 +102,7 @@ class MirrorService(Service):
 
     async def _start(self) -> None:
         try:
-            await self._target.start(one.alias for one in self._sources)
+            await self._target.start([one.alias for one in self._sources])
             await gather([Deferred.fromCoroutine(one.start()) for one in self._sources])
             for one in self._sources:
                 await one.refresh()

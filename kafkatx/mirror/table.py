@@ -176,4 +176,24 @@ REPORT_INTERVAL_MS = PROGRESS.long(
     unit="ms",
 )
 
-SECTIONS = (CLUSTERS, RECORDS, CREATION, FLOW, PROGRESS)
+AUDIT = Section(
+    "Audit", "Counts of copied records for `kafkatx audit --way` ([Audit of all tiers](audit-tiers.md))."
+)
+
+AUDIT_INTERVAL_MS = AUDIT.long(
+    "audit.interval.ms",
+    0,
+    "Interval at which the mirror announces the records that it has copied, and length of a window; 0: never."
+    " The tier is `mirror:SOURCE-TARGET`, with the aliases.",
+    low=0,
+    high=86_400_000,
+    unit="ms",
+)
+AUDIT_TOPIC = AUDIT.string(
+    "audit.topic", "kafkatx-audit", "Topic of the announcements, in the target; created if it does not exist."
+)
+AUDIT_SERVER = AUDIT.string(
+    "audit.server", "", "Name of this server in announcements. Empty: the host's name."
+)
+
+SECTIONS = (CLUSTERS, RECORDS, CREATION, FLOW, PROGRESS, AUDIT)

@@ -8,6 +8,7 @@ from typing import Protocol
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from kafkatx.clientcore.consumer.record import Record
 from kafkatx.mirror.copy.recovery import Recovered
 from kafkatx.mirror.core.map_records import Position
 from kafkatx.mirror.core.provenance import StreamId
@@ -68,6 +69,13 @@ class TargetPort(Protocol):
 
     def copied(self, stream: StreamPort, sources: Sequence[int], target: int) -> None:
         """Keep the pairs of offsets of copies, which follow each other from *target* on."""
+
+    def counted(self, stream: StreamPort, start: int, end: int, records: Sequence[Record]) -> None:
+        """Count copied records for the audit.
+
+        :param start: the first source offset that they are about; *end* is exclusive. Those in between that
+            have no record here were left out, or the source has none.
+        """
 
     async def admit(self, size: int) -> None:
         """Wait until the rate allows *size* bytes more."""

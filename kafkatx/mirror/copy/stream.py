@@ -9,7 +9,7 @@ broker also answers "written" to a batch of another process that has the same se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
@@ -85,6 +85,7 @@ class Stream:
         self._queue = RecordQueue(options.batch_bytes, options.batch_records)
         self._paused = True
         self._skip = 0
+        self._counted_to = -1
         self._unverified = True
         self._forgotten = False
         self._accepts = False
@@ -221,6 +222,7 @@ class Stream:
             position = attrs.evolve(position, sequence=0, producer_epoch=position.producer_epoch + 1)
         self.position = position
         self._skip = resumption.skip
+        self._counted_to = position.source
         self._unverified = True
         self.status.source_next, self.status.target_next = position.source, position.target
         if self._stopping:
@@ -287,6 +289,7 @@ class Stream:
             if kept:
                 await self._write(kept)
             next_offset = taken[-1].offset + 1
+            self._count(next_offset, ())
             self.position = attrs.evolve(self.position, source=next_offset)
             self.status.source_next = next_offset
 
@@ -306,6 +309,7 @@ class Stream:
         if self._skip:
             skipped = min(self._skip, len(kept))
             self._skip -= skipped
+            self._count(kept[skipped - 1].offset + 1, kept[:skipped])
             kept = kept[skipped:]
         return kept
 
@@ -343,11 +347,18 @@ class Stream:
             sequence=(position.sequence + len(records)) % SEQUENCES,
         )
         self._target.copied(self, sources, base)
+        self._count(sources[-1] + 1, records)
         status = self.status
         status.records += len(records)
         status.bytes += len(batch)
         status.target_next = self.position.target
         status.time_ms = records[-1].timestamp_ms
+
+    def _count(self, end: int, records: Sequence[Record]) -> None:
+        """Count for the audit what is copied up to a source offset, exclusive."""
+        if end > self._counted_to:
+            self._target.counted(self, self._counted_to, end, records)
+            self._counted_to = end
 
     async def _verify(self, sources: list[int], base: int) -> None:
         """Check that the log has these records where the broker says that it has written them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from twisted.internet.defer import Deferred, DeferredLock, DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
@@ -12,9 +12,11 @@ from twisted.logger import Logger
 
 from kafkatx.client.admin.admin import Admin
 from kafkatx.client.producer.producer import Producer
+from kafkatx.clientcore.consumer.record import Record
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.mirror import table
 from kafkatx.mirror.copy.appender import Appender
+from kafkatx.mirror.copy.audit import MirrorAudits
 from kafkatx.mirror.copy.connect import connect
 from kafkatx.mirror.copy.notes import Notes
 from kafkatx.mirror.copy.ports import StreamPort
@@ -25,6 +27,9 @@ from kafkatx.mirror.core.rate import RateLimit
 from kafkatx.mirror.core.tail import Copied
 from kafkatx.mirror.settings import MirrorSettings
 from kafkatx.types import TopicPartition
+
+APPEND_TIME: Mapping[str, str] = {"message.timestamp.type": "LogAppendTime"}
+"""Configs of the audit topic: the broker's time shows the clocks of those that announce."""
 
 COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
 RECOVERIES = 16
@@ -60,8 +65,9 @@ class Target:
         self._recoveries = DeferredSemaphore(RECOVERIES)
         self._notes: dict[str, Notes] = {}
         self._alias_of: dict[StreamPort, str] = {}
+        self._audits = MirrorAudits(settings)
 
-    async def start(self, aliases: Iterable[str]) -> None:
+    async def start(self, aliases: Sequence[str]) -> None:
         """Connect, and try until a broker answers; then read the notes of the sources.
 
         :raises KafkaTXError: the target refuses something.
@@ -72,10 +78,14 @@ class Target:
             notes = self._notes[alias] = Notes(alias, self.log, self.send, self._map_runs)
             await self.ensure_topic(notes.topic, 1, COMPACTED)
             await notes.load()
+        if self._audits.topic:
+            await self.ensure_topic(self._audits.topic, 1, APPEND_TIME)
+            self._audits.start(aliases, self._producer)
 
     async def stop(self) -> None:
         """Disconnect, after what was sent is written."""
         self._appender.close()
+        await self._audits.close()
         await self._producer.close(CLOSE_S)
         await self.cluster.close()
 
@@ -166,6 +176,10 @@ class Target:
     def copied(self, stream: StreamPort, sources: Sequence[int], target: int) -> None:
         """Keep the offsets of copies."""
         self._of(stream).copied(stream.id, sources, target)
+
+    def counted(self, stream: StreamPort, start: int, end: int, records: Sequence[Record]) -> None:
+        """Count copied records for the audit."""
+        self._audits.count(self._alias_of[stream], stream, start, end, records)
 
     async def admit(self, size: int) -> None:
         """Wait until the rate allows *size* bytes more."""

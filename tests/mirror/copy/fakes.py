@@ -106,6 +106,7 @@ class MemoryTarget:
         self.sent: list[tuple[TopicPartition, bytes, Deferred[int]]] = []
         self.maps: defaultdict[StreamId, OffsetMap] = defaultdict(OffsetMap)
         self.admitted: list[int] = []
+        self.counts: list[tuple[int, int, list[int]]] = []
 
     async def recover(self, stream: StreamPort) -> Recovered:
         """Read the log, as a mirror does."""
@@ -125,6 +126,10 @@ class MemoryTarget:
     def copied(self, stream: StreamPort, sources: Sequence[int], target: int) -> None:
         """Keep pairs of offsets."""
         self.maps[stream.id].add_offsets(sources, target)
+
+    def counted(self, stream: StreamPort, start: int, end: int, records: Sequence[Record]) -> None:
+        """Keep what is counted."""
+        self.counts.append((start, end, [record.offset for record in records]))
 
     async def admit(self, size: int) -> None:
         """Note the size."""

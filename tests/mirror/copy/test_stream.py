@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -103,6 +104,16 @@ class StreamTests(StreamCase):
         self.assertEqual((one.stream.status.records, one.stream.status.state), (12, State.COPYING))
         self.assertEqual(one.source.queued, 0)
         self.assertEqual(sum(one.target.admitted), one.stream.status.bytes)
+
+    def test_counted(self) -> None:
+        """Copies are counted for the audit, in ranges that follow each other; what is left out is in none."""
+        one = self.process(keep=lambda record: record.offset not in (3, 11))
+        one.finish(self.clock)
+        counts = one.target.counts
+        self.assertEqual((counts[0][0], counts[-1][1]), (0, 12))
+        self.assertTrue(all(one[1] == other[0] for one, other in pairwise(counts)))
+        copied = [offset for _, _, offsets in counts for offset in offsets]
+        self.assertEqual(copied, [n for n in range(12) if n not in (3, 11)])
 
     def test_first_note(self) -> None:
         """The place to begin is noted before anything is copied: with start=latest it would be lost else."""

@@ -23,7 +23,12 @@ PARTITIONS = {ALL: 6, ONE: 3}
 RATE = 40.0
 """Records per second of each producer, unless told otherwise."""
 
-READ_S = 60.0
+READ_S = 150.0
+"""Time for readers and groups to read all at the end.
+
+A member that the faults have taken away holds its partitions for ``group.consumer.session.timeout.ms``, 45 s,
+from the last move of its coordinator on, and partitions still go back to their preferred leaders then.
+"""
 BUFFER = 1 << 16
 
 

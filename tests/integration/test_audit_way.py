@@ -161,10 +161,39 @@ class WayTests(ProcessCase):
         self.assertIn("mirror:link lacks 1 of the 500 records of broker:dc1 in the window", self.errors)
         self.assertIn(f"{self.topic}-0: 1 offset has no record in mirror:link", self.errors)
 
+    def test_mirror_run(self) -> None:
+        """A record that the filter of ``kafkatx mirror run`` drops is missing in the mirror."""
+        self.produce()
+        until(lambda: self.counted() == RECORDS, "the broker announces all records")
+        settings = {"kafkatx.audit.interval.ms": "1000", "kafkatx.audit.place": "dc2"}
+        with EmbeddedBroker(settings, run_in="process") as target:
+            path = os.path.abspath(self.mktemp())
+            with open(path, "w") as file:
+                file.write(
+                    f"sources=a\ntarget.alias=b\nsource.a.bootstrap.servers={self.broker.bootstrap}\n"
+                    f"target.bootstrap.servers={target.bootstrap}\ntopics={self.topic}\nrename={{topic}}\n"
+                    f"audit.interval.ms=1000\nfilter=regex\nkafkatx.plugin.regex.value=^{DROPPED}$\n"
+                    "kafkatx.plugin.regex.invert=true\n"
+                )
+            process = self.start("mirror", "run", "--config", path)
+            also = ("--also", target.bootstrap)
+            until(
+                lambda: sum(w["tiers"].get("broker:dc2", 0) for w in self.ways(*also)) == RECORDS - 1,
+                "the target's broker announces all records",
+            )
+            process.terminate()
+            process.communicate(timeout=60)
+            (window,) = self.way(*also, code=1)
+        self.assertEqual(window["window_start_ms"], START_MS + WINDOW_MS)
+        self.assertEqual(window["tiers"]["mirror:a-b"], 499)
+        self.assertEqual([fault["tier"] for fault in window["faults"]], ["mirror:a-b"])
+
     def ways(self, *arguments: str) -> list[dict[str, Any]]:
         """Return all windows, whatever the exit code."""
         told = (*COMMAND, "audit", "-b", self.broker.bootstrap, "--way", "--settle", "0", "--json", "--all")
-        printed = subprocess.run([*told, *arguments], capture_output=True, check=False).stdout
+        printed = subprocess.run(
+            [*told, "-t", self.topic, *arguments], capture_output=True, check=False
+        ).stdout
         return [json.loads(line) for line in printed.splitlines()]
 
     def test_ingestion(self) -> None:

@@ -16,7 +16,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.mirror.core.provenance import HEADER, parse
 from kafkatx.testing import EmbeddedBroker
-from tests.clients.brokers import Broker
+from kafkatx.testing.messages import create_topic
+from tests.clients.brokers import Broker, OurBroker
 from tests.integration.clients import DEADLINE_S
 from tests.until import until
 
@@ -208,3 +209,83 @@ class CopyTests(MirrorCase):
         process.terminate()
         out, _ = process.communicate(timeout=DEADLINE_S)
         self.assertEqual((process.returncode, json.loads(out)["records"]), (0, 100), self.log())
+
+    def test_notes_lost(self) -> None:
+        """Without its notes a mirror finds in the copies where to go on."""
+        from kafkatx.mirror.core.map_records import topic_name
+
+        topic = self.source.topic("orders")
+        self.produce(self.source, topic, (b"%d" % n for n in range(3000)))
+        path = self.config({})
+        self.run_to_end(path)
+        self.delete_topic(self.target, topic_name("dc1"))
+        self.produce(self.source, topic, (b"%d" % n for n in range(3000, 4000)))
+        self.assertEqual(self.run_to_end(path)["records"], 1000)
+        self.assert_copies(topic, f"dc1.{topic}")
+
+    def delete_topic(self, broker: Broker, topic: str) -> None:
+        """Delete a topic, and wait until it is gone."""
+        from kafkatx.blocking import Cluster
+        from kafkatx.blocking.admin.topics import Admin
+
+        with Cluster(broker.bootstrap) as cluster:
+            Admin(cluster).delete_topic(topic)
+            until(lambda: topic not in cluster.metadata(None).topics, "the topic is gone")
+
+    def test_brokers_killed(self) -> None:
+        """Both brokers and the mirror are killed again and again: nothing is lost or doubled."""
+        chance = random.Random(SEED)
+        ends = [OurBroker({}), OurBroker({})]
+        for broker in ends:
+            self.addCleanup(broker.close)
+            broker.start()
+        self.source, self.target = ends
+        topic = self.source.topic("orders", partitions=2)
+        path = self.config({"batch.records": "100"})
+        mirror = self.start(path)
+        for kill in range(KILLS):
+            for partition in range(2):
+                self.produce(self.source, topic, (b"%d-%d" % (kill, n) for n in range(800)), partition)
+            time.sleep(chance.uniform(0.0, 0.8))
+            broker = ends[kill % 2]
+            broker.kill()
+            if chance.random() < 0.5:
+                mirror.kill()
+                mirror.wait()
+            broker.start()
+            if mirror.poll() is not None:
+                mirror = self.start(path)
+        mirror.terminate()
+        mirror.wait(DEADLINE_S)
+        self.run_to_end(path)
+        for partition in range(2):
+            self.assert_copies(topic, f"dc1.{topic}", partition)
+
+    def test_two_sources_and_two_mirrors(self) -> None:
+        """Two clusters are copied to one topic by two mirrors at once: each record is there once."""
+        other = self.broker()
+        names = {self.source.bootstrap: b"one", other.bootstrap: b"two"}
+        for broker in (self.source, other):
+            create_topic(broker.bootstrap, "all", 1, {})
+        path = self.config(
+            {
+                "sources": "dc1,dc2",
+                "source.dc2.bootstrap.servers": other.bootstrap,
+                "rename": "{topic}",
+                "batch.records": "20",
+            }
+        )
+        mirrors = [self.start(path), self.start(path)]
+        for broker in (self.source, other):
+            self.produce(broker, "all", (b"%s %d" % (names[broker.bootstrap], n) for n in range(1500)))
+        until(lambda: "created all" in self.log(), "the topic is there")
+        until(lambda: len(self.read(self.target, "all")) >= 3000, "all is copied")
+        for mirror in mirrors:
+            mirror.terminate()
+            mirror.wait(DEADLINE_S)
+        self.assertEqual(self.run_to_end(path)["records"], 0)
+        values = [one[2] for one in self.read(self.target, "all")]
+        for name in names.values():
+            mine = [value for value in values if value.startswith(name)]
+            self.assertEqual(mine, [b"%s %d" % (name, n) for n in range(1500)])
+        self.assertEqual(len(values), 3000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.client import Consumer
+from kafkatx.clientcore.audit.ranges import RangeAnnouncement
 from kafkatx.errors import SettingError
 from kafkatx.mirror.core.provenance import HEADER
 from kafkatx.mirror.core.status import State
@@ -174,6 +175,18 @@ class ServiceTests(BrokersCase):
             return not service.status()
 
         await self.until(forgotten)
+
+    async def test_audit(self) -> None:
+        """Copied records are announced to the audit, with the mirror's name, as offsets of the source."""
+        await self.topic("audited")
+        await self.produce("audited", [b"1", b"2", b"3"])
+        settings = {"audit.interval.ms": "60000", "audit.topic": "its-audit", "rename": "{topic}"}
+        service = await self.mirror("audited", **settings)
+        await self.until(lambda: self.has("audited", 3))
+        await service.stopService()
+        (record,) = await self.records("its-audit")
+        told = RangeAnnouncement.decode(record.value)
+        self.assertEqual((told.tier, told.place, told.start, told.end), ("mirror", "dc1-target", 0, 3))
 
     async def test_ends(self) -> None:
         """A mirror tells when it has copied up to given ends."""

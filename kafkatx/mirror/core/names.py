@@ -14,8 +14,8 @@ import string
 
 from kafkatx.errors import SettingError
 
-INTERNAL = re.compile(r"__.*|mm2-.*|.*[.-]internal|heartbeats|.*\.heartbeats|.*\.replica")
-"""Topics of Kafka itself, of MirrorMaker 2, Connect and mirrors."""
+INTERNAL = re.compile(r"__.*|mm2-.*|.*[.-]internal|heartbeats|kafkatx-audit|.*\.heartbeats|.*\.replica")
+"""Topics of Kafka itself, of MirrorMaker 2, Connect and mirrors; and the announcements of the audit."""
 
 SEPARATOR = "."
 MAX_NAME = 249

@@ -182,6 +182,7 @@ class MirrorService(Service):
         :raises KafkaTXError: a cluster does not answer.
         """
         self._target.forget_topics()
+        await self._target.ensure_notes()
         for one in self._sources:
             await one.refresh()
 

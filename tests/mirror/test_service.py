@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kafkatx.client import Consumer
 from kafkatx.clientcore.audit.ranges import RangeAnnouncement
 from kafkatx.errors import SettingError
@@ -163,6 +165,49 @@ class ServiceTests(BrokersCase):
         await self.until(failed)
         self.assertIn("made anew", service.status()[0].failure)
         self.assertEqual(await self.values("dc1.anew"), [b"1"])
+
+    async def test_target_deleted(self) -> None:
+        """A copy that is deleted while it is written is copied again after a restart, from the beginning."""
+        for name in ("kept", "dropped"):
+            await self.topic(name)
+            await self.produce(name, [b"1", b"2"])
+        service = await self.mirror("kept|dropped")
+        for name in ("kept", "dropped"):
+            await self.until(partial(self.has, f"dc1.{name}", 2))
+        await self.admins[1].delete_topic("dc1.dropped")
+        await self.produce("dropped", [b"3"])
+
+        async def failed() -> bool:
+            return service.totals().failed == 1
+
+        await self.until(failed)
+        (status,) = [one for one in service.status() if one.state is State.FAILED]
+        self.assertIn("dc1.dropped was deleted in the target", status.failure)
+        await self.produce("kept", [b"3"])
+        await self.until(lambda: self.has("dc1.kept", 3))
+        await service.stopService()
+        await self.mirror("kept|dropped")
+        await self.until(lambda: self.has("dc1.dropped", 3))
+        self.assertEqual(await self.values("dc1.dropped"), [b"1", b"2", b"3"])
+
+    async def test_target_made_anew(self) -> None:
+        """A copy that was deleted and made again between two looks is told by its id."""
+        await self.topic("swap")
+        service = await self.mirror("swap", refresh_interval_ms="3600000")
+        await self.until(lambda: self.copying(service))
+        await self.admins[1].delete_topic("dc1.swap")
+        await self.topic("dc1.swap", at=1)
+        await service.refresh()
+        self.assertEqual(service.totals().failed, 1)
+
+    async def test_notes_deleted(self) -> None:
+        """The topic of positions is made again when it was deleted."""
+        await self.topic("noted")
+        service = await self.mirror("noted")
+        await self.until(lambda: self.copying(service))
+        await self.admins[1].delete_topic("kafkatx-mirror.dc1.internal")
+        await self.produce("noted", [b"1"])
+        await self.until(lambda: self.has("kafkatx-mirror.dc1.internal", 2))
 
     async def test_deleted_topic(self) -> None:
         """A topic that is deleted at the source is forgotten; others go on."""

@@ -79,6 +79,8 @@ class Source:
         self._buffer_bytes = buffer_bytes
         self._room: Waiters[None] = Waiters()
         self._told: set[str] = set()
+        self._target_ids: dict[str, str] = {}
+        self._missing: set[str] = set()
         self._stopping = False
         self._passing: Deferred[None] | None = None
 
@@ -128,6 +130,7 @@ class Source:
                         raise
                     self._tell(f"{name} of {self.alias} is not copied: {error}")
         self._check_topics(metadata)
+        self._check_copies(await self._target.topic_ids())
 
     async def _refresh_topic(self, topic: TopicMetadata) -> None:
         places = [TopicPartition(topic.name, number) for number in topic.partitions]
@@ -177,6 +180,22 @@ class Source:
                 self._forget(place)
             elif stream.topic_id and str(topic.topic_id) not in (stream.topic_id, str(NO_TOPIC_ID)):
                 stream.recreated()
+
+    def _check_copies(self, ids: Mapping[str, str]) -> None:
+        """Give up the streams whose topic in the target was deleted, or made anew.
+
+        A broker may not have heard of a new topic yet, so a missing one is looked for twice.
+        """
+        missing = set()
+        for stream in list(self.streams.values()):
+            name = stream.id.target
+            if name not in ids:
+                missing.add(name)
+                if name in self._missing:
+                    stream.target_deleted()
+            elif self._target_ids.setdefault(name, ids[name]) != ids[name]:
+                stream.target_deleted()
+        self._missing = missing
 
     def _forget(self, place: TopicPartition) -> None:
         del self.streams[place]

@@ -38,7 +38,12 @@ RECREATED = (
     "the topic {topic} was deleted at the source and made anew: its offsets mean other records now. To copy "
     "the new one delete {target} in the target, or set another name with rename; then restart the mirror"
 )
-"""Why a stream is given up."""
+"""Why a stream is given up; :data:`TARGET_DELETED` likewise."""
+
+TARGET_DELETED = (
+    "the topic {target} was deleted in the target while it was copied. Restart the mirror to copy it again, "
+    "from the source's first record"
+)
 
 
 @attrs.frozen(eq=False)
@@ -177,6 +182,11 @@ class Stream:
         """Stop for good: the source's topic was made anew."""
         if not self._stopping:
             self.give_up(RECREATED.format(topic=self.id.topic, target=self.id.target))
+
+    def target_deleted(self) -> None:
+        """Stop for good: the copies are gone, and what would follow them must not begin another topic."""
+        if not self._stopping:
+            self.give_up(TARGET_DELETED.format(target=self.id.target))
 
     def give_up(self, why: str) -> None:
         """Stop for good: a person has to decide."""

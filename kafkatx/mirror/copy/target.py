@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from kafkatx.client.admin.admin import Admin
 from kafkatx.client.producer.producer import Producer
 from kafkatx.clientcore.consumer.record import Record
+from kafkatx.clientcore.metadata import NO_TOPIC_ID
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.mirror import table
 from kafkatx.mirror.copy.appender import Appender
@@ -107,6 +108,25 @@ class Target:
     async def _count(self, name: str) -> int:
         topic = (await self.cluster.describe([name])).topics.get(name)
         return len(topic.partitions) if topic is not None and topic.usable else 0
+
+    async def topic_ids(self) -> dict[str, str]:
+        """Return the ids of all topics, by name; empty where the brokers have none.
+
+        :raises KafkaTXError: the target does not answer.
+        """
+        metadata = await self.cluster.describe(None)
+        return {
+            name: "" if topic.topic_id == NO_TOPIC_ID else str(topic.topic_id)
+            for name, topic in metadata.topics.items()
+        }
+
+    async def ensure_notes(self) -> None:
+        """Create the topics of the mirror's notes, if they are not there.
+
+        :raises KafkaTXError: that is not possible.
+        """
+        for notes in self._notes.values():
+            await self.ensure_topic(notes.topic, 1, COMPACTED)
 
     async def ensure_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:
         """Create a topic, or let it grow to a number of partitions.

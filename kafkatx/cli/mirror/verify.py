@@ -31,9 +31,8 @@ _COLUMNS = ("topic", "partition#", "from#", "to#", "batches#", "bytes#", "compac
 @click.command(
     epilog="""\b
 Examples:
-  kafkatx mirror verify dc1
   kafkatx mirror verify --source dc1.example:9092 -t orders -t clicks:0,1
-  kafkatx mirror verify dc1 --source-config client.properties
+  kafkatx mirror verify --source-config client.properties -t orders
 """
 )
 @click.argument("link", required=False)

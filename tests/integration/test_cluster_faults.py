@@ -34,6 +34,8 @@ from tests.until import until
 
 STOCK = Path(__file__).parent.parent / "config/stock/kafka-3.9-zookeeper.properties"
 SESSION_MS = 3000
+LONG_SESSION_MS = 40_000
+"""Longer than the start of a broker takes on any machine."""
 WAIT_S = 60.0
 NONE, NOT_LEADER = 0, 6
 PARTITIONS = 20
@@ -348,8 +350,10 @@ class SessionTests(FaultCase):
 
     def test_past_life(self) -> None:
         """A killed broker that is started at once does not wait for its own session, and leads again."""
+        self.server = ZooKeeperServer(Path(self.mktemp()), free_port())  # its ticks allow long sessions
+        self.addCleanup(self.server.kill)
         self.serve()
-        broker = self.broker(1).start()
+        broker = self.broker(1, zookeeper_session_timeout_ms=LONG_SESSION_MS).start()
         topic = broker.topic("t")
         broker.produce(topic, "before")
         broker.kill()

@@ -38,6 +38,10 @@ FORGET_S = 600.0
 """Interval at which offsets of records are forgotten that the target has deleted."""
 
 FORGET_PARTITIONS = 1000
+LEAST_BATCH_BYTES = 16 << 10
+"""With a low rate a batch takes about a second, but is not smaller than this."""
+
+MAX_BATCH_BYTES = 1 << 30
 
 
 class MirrorService(Service):
@@ -64,8 +68,9 @@ class MirrorService(Service):
         self.status_at_end: Sequence[StreamStatus] = ()
         self._reactor: IReactorTime = reactor
         self._target = Target(settings, self._reactor)
+        rate = settings[table.RATE_BYTES]
         options = StreamOptions(
-            settings[table.BATCH_BYTES],
+            min(settings[table.BATCH_BYTES], max(rate, LEAST_BATCH_BYTES) if rate else MAX_BATCH_BYTES),
             settings[table.BATCH_RECORDS],
             codec_named(settings[table.COMPRESSION_TYPE]),
         )

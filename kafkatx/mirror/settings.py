@@ -10,7 +10,7 @@ from typing import TypeVar
 import attrs
 
 from kafkatx.clientcore.settings import ClientSettings
-from kafkatx.clientcore.tables import common
+from kafkatx.clientcore.tables import common, consumer
 from kafkatx.config.properties import read_properties
 from kafkatx.config.table.row import Setting, by_name
 from kafkatx.errors import SettingError
@@ -100,6 +100,9 @@ class MirrorSettings:
         client_id = str(found[table.CLIENT_ID.name])
         target = {common.CLIENT_ID.name: client_id, **target}
         _check_client("admin", target, TARGET)
+        share = table.BUFFER_BYTES.parse(str(found[table.BUFFER_BYTES.name])) // len(aliases)
+        for own in of_source.values():
+            own.setdefault(consumer.READAHEAD_BYTES.name, str(share))
         sources = tuple(_source(alias, of_source[alias], values, found) for alias in aliases)
         compiled("groups", str(found[table.GROUPS.name]))
         compiled("groups.exclude", str(found[table.GROUPS_EXCLUDE.name]))
@@ -152,8 +155,8 @@ def _source(
             raise SettingError(f"{prefix}{name} cannot be set: a mirror needs {_FIXED[name]}")
     if "group.id" in given:
         raise SettingError(f"{prefix}group.id cannot be set: a mirror has no group")
-    consumer = {common.CLIENT_ID.name: str(found[table.CLIENT_ID.name]), **_FIXED, **given}
-    _check_client("consumer", consumer, prefix)
+    client = {common.CLIENT_ID.name: str(found[table.CLIENT_ID.name]), **_FIXED, **given}
+    _check_client("consumer", client, prefix)
     names = TopicNames(
         alias,
         str(found[table.TARGET_ALIAS.name]),
@@ -161,7 +164,7 @@ def _source(
         value(table.TOPICS_EXCLUDE),
         value(table.RENAME),
     )
-    return SourceSettings(alias, consumer, names, value(table.FILTER), value(table.START) == "latest")
+    return SourceSettings(alias, client, names, value(table.FILTER), value(table.START) == "latest")
 
 
 def _check_client(kind: str, values: Mapping[str, str], prefix: str) -> None:

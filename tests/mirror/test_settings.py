@@ -37,6 +37,7 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(dict(settings.target), {"client.id": "kafkatx-mirror", "bootstrap.servers": "b:2"})
         self.assertEqual(source.consumer["isolation.level"], "read_committed")
         self.assertEqual(source.consumer["allow.auto.create.topics"], "false")
+        self.assertEqual(source.consumer["kafkatx.readahead.bytes"], str(32 << 20))
 
     def test_of_one_source(self) -> None:
         """A value for one source goes before that for all, which the others keep."""
@@ -58,6 +59,7 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(second.names.target("b"), "b")
         self.assertEqual(second.consumer["fetch.max.wait.ms"], "7")
         self.assertNotIn("fetch.max.wait.ms", first.consumer)
+        self.assertEqual(first.consumer["kafkatx.readahead.bytes"], str(16 << 20))
 
     def test_refused(self) -> None:
         """Wrong settings are refused in a sentence that names them."""

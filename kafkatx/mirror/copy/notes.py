@@ -111,8 +111,13 @@ class Notes:
         return self.of(stream).written
 
     def lost(self, stream: StreamId, end: int) -> None:
-        """Forget the copies from a target offset on: the log does not have them any more."""
+        """Forget the copies from a target offset on: the log does not have them any more.
+
+        The position goes, too. If a new leader's high watermark was only late, the next recovery reads the
+        whole log, and finds the copies again.
+        """
         notes = self.of(stream)
+        notes.written = None
         notes.offset_map.forget_from(end)
         notes.journal = Journal(stream)
         gone = [first for first, chunk_end in notes.chunks.items() if chunk_end > end]

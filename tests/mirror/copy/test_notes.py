@@ -99,6 +99,7 @@ class NotesTests(SynchronousTestCase):
         self.run_(self.notes.flush({S: Position(20, 10)}))
         after = self.make()
         after.lost(S, 4)
+        self.assertIsNone(after.position(S))
         after.copied(S, [8, 9], 4)
         self.run_(after.flush({S: Position(10, 6)}))
         wanted = [*(Run(2 * at, at, 1) for at in range(4)), Run(8, 4, 2)]

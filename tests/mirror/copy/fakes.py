@@ -31,6 +31,7 @@ class MemoryLogs:
     """The target's logs; the interface of :class:`kafkatx.mirror.copy.target_log.TargetLog`.
 
     :ivar reads: the offsets that were read from.
+    :ivar hidden: number of batches at the end that are above the high watermark.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class MemoryLogs:
         self.producers: defaultdict[TopicPartition, ProducerStateManager] = defaultdict(ProducerStateManager)
         self.reads: list[int] = []
         self.piece_bytes = 1 << 20
+        self.hidden = 0
 
     def end(self, place: TopicPartition) -> int:
         """Return the end of a log."""
@@ -73,8 +75,15 @@ class MemoryLogs:
         return found
 
     async def ends(self, place: TopicPartition) -> tuple[int, int]:
-        """Return start and end."""
-        return self.start[place], self.end(place)
+        """Return start and high watermark."""
+        visible = self.visible(place)
+        end = v2.parse_header(visible[-1]).next_offset if visible else self.start[place]
+        return self.start[place], end
+
+    def visible(self, place: TopicPartition) -> list[bytes]:
+        """Return the batches below the high watermark."""
+        held = self.batches[place]
+        return held[: max(0, len(held) - self.hidden)]
 
     async def starts(self, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the starts."""
@@ -83,9 +92,10 @@ class MemoryLogs:
     async def read(self, place: TopicPartition, offset: int, max_bytes: int = 1 << 20) -> memoryview:
         """Return whole batches from an offset on, and perhaps a piece of one more."""
         self.reads.append(offset)
-        if not self.start[place] <= offset <= self.end(place):
+        _, end = await self.ends(place)
+        if not self.start[place] <= offset <= end:
             raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{offset}")
-        data = b"".join(one for one in self.batches[place] if v2.parse_header(one).last_offset >= offset)
+        data = b"".join(one for one in self.visible(place) if v2.parse_header(one).last_offset >= offset)
         spans = list(batches(data))
         size = max(min(max_bytes, self.piece_bytes), spans[0].size if spans else 0)
         return memoryview(data[:size])

@@ -339,7 +339,7 @@ def deliver(target: MemoryTarget, append: Callable[[TopicPartition, bytes], int]
 
 
 class ChanceTests(StreamCase):
-    """Processes that die at any time, two at once; requests that come late, replies that are lost."""
+    """Processes die, two at once; requests and high watermarks come late; replies are lost."""
 
     ROUNDS = 100
     STEPS = 120
@@ -382,6 +382,8 @@ class ChanceTests(StreamCase):
                 one.target.deliver(answer=chance.random() < 0.9)
             elif step < 0.72 and late:
                 chance.choice(late).target.deliver()
+            elif step < 0.74:
+                self.logs.hidden = chance.choice([0, 0, 1, 3])
             elif step < 0.80:
                 self.clock.advance(chance.choice([0.1, 1.0, RETRY_S]))
             elif step < 0.88:
@@ -397,6 +399,7 @@ class ChanceTests(StreamCase):
                 one.kill()
             if chance.random() < 0.5:
                 one.target.deliver_all()
+        self.logs.hidden = 0
         last = self.process(keep)
         last.finish(self.clock)
         wanted = [each.offset for each in self.records if keep(each)]

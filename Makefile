@@ -29,7 +29,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper demo test tests lint docs documents clean interop takeover clients faults faults-cluster attack simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo test tests lint docs documents clean interop takeover clients faults faults-cluster attack simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -40,6 +40,8 @@ help:
 	@echo 'make test                 lint, types, import floors, docs, then every test'
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
+	@echo 'make zookeeper-groups     our consumers and those of Apache Kafka 0.8 in one group over ZooKeeper, which come and go for'
+	@echo '                          MINUTES=5 (SEED=1 chooses who; needs Java and Maven)'
 	@echo 'make takeover             kafkatx takes over a ZooKeeper cluster of Apache Kafka, and back (needs Java and Maven)'
 	@echo 'make clients [BROKERS=3]  Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are);'
 	@echo '                          with BROKERS=3 against a cluster, whose leaders die, too (ONLY=leader: that alone,'
@@ -107,12 +109,17 @@ tests: install
 	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)
 
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
-interop: install .interop/jars
+interop: install .interop/jars .interop/jars-0.8
 	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.mirrors \
-	  tests.interop.nodes
+	  tests.interop.nodes tests.interop.zookeeper_groups
 	@$(BIN)/python -c 'from tests.clients.toolchains import prepare; prepare("spark")'
 	@PYTHONPATH=$(CURDIR) .interop/clients/spark/bin/python -m tests.run tests.interop.spark.same_answers
+
+# Bounded: MINUTES of changes, and at most ten more for start, settling and checks.
+zookeeper-groups: install .interop/jars-0.8
+	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),5) + 600) \
+	  $(BIN)/python -m tests.interop.zookeeper_groups --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
 
 takeover: install .interop/jars
 	@$(BIN)/python -m tests.run tests.interop.takeover
@@ -120,6 +127,11 @@ takeover: install .interop/jars
 # Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
 .interop/jars: tests/interop/pom.xml
 	@mvn --quiet --batch-mode --file tests/interop/pom.xml dependency:copy-dependencies \
+	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
+	@touch $@
+
+.interop/jars-0.8: tests/interop/old/pom.xml
+	@mvn --quiet --batch-mode --file tests/interop/old/pom.xml dependency:copy-dependencies \
 	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
 	@touch $@
 

@@ -21,6 +21,7 @@ TIMESTAMPS = {
     "metadata/cluster/factories.py": "timestamps of registrations and elections",
     "metadata/embedded/adoption.py": "a producer id that was not given out before",
     "cli/groups/reset.py": "a time of day, so long ago",
+    "client/legacy/zookeeper/connection.py": "the id and the registration of a member",
     "client/producer/audit.py": "sent_ms of announcements",
     "client/producer/intake.py": "timestamps of records",
     "client/producer/producer.py": "timestamps of records",

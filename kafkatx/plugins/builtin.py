@@ -111,6 +111,12 @@ plain_event_handler = Extension(
 group_balancer = Extension(
     IBalancer, "group", "kafkatx.client.legacy.group_balancer:GroupBalancer", "Kafka's group protocol."
 )
+zookeeper_balancer = Extension(
+    IBalancer,
+    "zookeeper",
+    "kafkatx.client.legacy.zookeeper.balancer:ZooKeeperBalancer",
+    "Kafka 0.8's: members, owners and offsets in ZooKeeper.",
+)
 
 regex_filter = Extension(
     IRecordFilter,

@@ -144,7 +144,7 @@ class TableTests(SynchronousTestCase):
     def test_rows(self) -> None:
         """Every default can be set as it is shown, every row has a text, and no name occurs twice."""
         for kind, table in KINDS.items():
-            sections = (*common.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT)
+            sections = (*common.SECTIONS, *zookeeper.SECTIONS, common.KEPT, *table.SECTIONS, table.KEPT)
             rows = [row for section in sections for row in section.settings]
             names = [name for row in rows for name in (row.name, *row.aliases)]
             self.assertEqual(len(names), len(set(names)))

@@ -1,5 +1,5 @@
 """The brokers of a cluster, found in ZooKeeper (``zookeeper.connect``) in place of ``bootstrap.servers``.
 
-``registrations`` are the nodes below ``/brokers/ids``, ``zookeeper_brokers`` reads and watches them, and
-``bootstrap`` makes it as the settings say.
+``connection`` makes the tree. ``registrations`` are the nodes below ``/brokers/ids``, ``zookeeper_brokers``
+reads and watches them, and ``bootstrap`` makes it as the settings say.
 """

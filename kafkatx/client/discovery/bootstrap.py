@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
+from kafkatx.client.discovery.connection import open_tree
 from kafkatx.clientcore.bootstrap import Addresses, static_addresses, uses_zookeeper
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import zookeeper
-from kafkatx.errors import SettingError
 
 
 def bootstrap_addresses(settings: ClientSettings, reactor: Any) -> Addresses:
@@ -21,18 +20,8 @@ def bootstrap_addresses(settings: ClientSettings, reactor: Any) -> Addresses:
 
 
 def _in_zookeeper(settings: ClientSettings, reactor: Any) -> Addresses:
-    name = zookeeper.ZOOKEEPER_CONNECT.name
-    if importlib.util.find_spec("kazoo") is None:
-        raise SettingError(f"{name} needs kazoo: pip install 'kafkatx[zookeeper]'")
-    # kazoo is imported only by clients that use it.
-    from kafkatx.client.discovery.zookeeper_brokers import ZooKeeperBrokers
-    from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings, ZooKeeperTree
-    from kafkatx.net.workers import ThreadWorkers
+    tree, end = open_tree(settings, reactor)
+    from kafkatx.client.discovery.zookeeper_brokers import ZooKeeperBrokers  # other clients do without it
 
-    chosen = ZooKeeperSettings.of_client(settings)
-    workers = ThreadWorkers(reactor, daemon=True)
-    # The clock is for leases, which this client does not use.
-    tree = ZooKeeperTree(chosen, reactor, workers("zookeeper"), reactor.seconds)
-    return ZooKeeperBrokers(
-        tree, reactor, f"{name}={chosen.connect}", settings[zookeeper.LISTENER], workers.stop
-    )
+    name = zookeeper.ZOOKEEPER_CONNECT
+    return ZooKeeperBrokers(tree, reactor, f"{name.name}={settings[name]}", settings[zookeeper.LISTENER], end)

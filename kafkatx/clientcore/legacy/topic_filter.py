@@ -21,7 +21,8 @@ _FLAGS = re.compile(r"\(\?[aiLmsux]+\)")
 class TopicFilter:
     """A filter of topics by a regular expression that has to match whole names.
 
-    As in Kafka's own filters a comma means ``|``, and spaces around it are ignored: ``clicks,views.*``.
+    As in Kafka's own filters a comma means ``|``; spaces, and quotation marks around it all, are ignored:
+    ``clicks,views.*``.
 
     :ivar pattern: matches the names of accepted topics.
     """
@@ -32,7 +33,7 @@ class TopicFilter:
         :raises KafkaTXError: *expression* is not a regular expression.
         """
         self.expression = expression
-        text = "|".join(part.strip() for part in expression.strip().split(","))
+        text = expression.strip().replace(",", "|").replace(" ", "").strip("\"'")
         try:
             self.pattern = self._pattern(re.compile(text), text)
         except re.error as error:

@@ -146,6 +146,46 @@ BALANCER = GROUP.plugin(
     "name of an `IBalancer` plugin, or an object.",
 )
 
+ZOOKEEPER = Section(
+    "Groups over ZooKeeper",
+    "Settings of a `ConsumerConnector` with `kafkatx.balancer=zookeeper`, as Kafka 0.8 has them. It needs "
+    "`zookeeper.connect`, too.",
+)
+
+REBALANCE_MAX_RETRIES = ZOOKEEPER.integer(
+    "rebalance.max.retries",
+    4,
+    "Failures of a rebalance in a row after which the log has a warning. (Kafka 0.8 gives up then.)",
+    low=1,
+    aliases=("rebalance.retries.max",),
+)
+REBALANCE_BACKOFF_MS = ZOOKEEPER.integer(
+    "rebalance.backoff.ms",
+    2000,
+    "Pause before a rebalance that failed is repeated: another member had not released its partitions yet.",
+    low=1,
+    unit="ms",
+    aliases=("zookeeper.sync.time.ms", "zk.synctime.ms"),
+)
+OFFSETS_STORAGE = ZOOKEEPER.string(
+    "offsets.storage",
+    "zookeeper",
+    "Where the balancer `zookeeper` keeps offsets: zookeeper, or kafka (the group's coordinator).",
+    choices=("zookeeper", "kafka"),
+)
+DUAL_COMMIT_ENABLED = ZOOKEEPER.boolean(
+    "dual.commit.enabled",
+    True,
+    "With `offsets.storage=kafka`, commit to ZooKeeper, too, and continue from the larger of both offsets: "
+    "for moving a group from one to the other.",
+)
+OLD_OFFSETS = ZOOKEEPER.boolean(
+    "kafkatx.zookeeper.old.offsets",
+    False,
+    "Continue from offsets that Kafka 0.7 left in ZooKeeper, where there are no others. They are positions "
+    "in its log files: set it only if the records were copied with these offsets.",
+)
+
 AUDIT = Section(
     "Audit",
     "Counts of consumed records, to check that a group has read all of them (see [Audit](audit.md)). Not in "
@@ -166,9 +206,9 @@ AUDIT_SERVER = AUDIT.string(
     "audit.server", "", "Name of this server in announcements. Empty: the host's name."
 )
 
-SECTIONS = (FETCHING, GROUP, AUDIT)
+SECTIONS = (FETCHING, GROUP, ZOOKEEPER, AUDIT)
 
 KEPT = Section("", "")
 
-DEFAULTS: dict[str, object] = {}
+DEFAULTS = {"zookeeper.session.timeout.ms": 6000}
 """Common settings with another default in a consumer."""

@@ -25,11 +25,12 @@ def wanted(filter: TopicFilter) -> list[str]:
 
 class FilterTests(SynchronousTestCase):
     def test_whitelist(self) -> None:
-        """A whitelist matches whole names; commas separate alternatives."""
+        """A whitelist matches whole names; a comma separates alternatives; spaces and outer quotes go."""
         self.assertEqual(wanted(Whitelist("clicks")), ["clicks"])
         self.assertEqual(wanted(Whitelist("click.*")), ["clicks", "clicks2"])
         self.assertEqual(wanted(Whitelist("clicks, views ,a\\.b")), ["clicks", "views", "a.b"])
         self.assertEqual(wanted(Whitelist("(?i)views|x")), ["views", "Views"])
+        self.assertEqual(wanted(Whitelist(" 'cli cks,views\"")), ["clicks", "views"])
 
     def test_blacklist(self) -> None:
         """A blacklist selects all topics that do not match as a whole."""

@@ -1,0 +1,1 @@
+"""The rules of a ConsumerConnector's group over ZooKeeper: nodes, assignment, one member's steps. Pure."""

@@ -1,0 +1,1 @@
+"""Apache Kafka 0.8.2's consumer, and its tools."""

@@ -96,8 +96,10 @@ class PageTests(OperationsCase):
         self.run_text(rest)
 
     def test_files_are_named(self) -> None:
-        """This page and that of clusters name every file in etc, and none that is not there."""
-        pages = PAGE.read_text() + (ROOT / "docs/cluster.md").read_text()
+        """The pages name every file in etc, and none that is not there."""
+        pages = "".join(
+            (ROOT / "docs" / name).read_text() for name in ("operations.md", "cluster.md", "mirror-run.md")
+        )
         named = set(re.findall(r"`etc/([\w.]+)`", pages))
         self.assertEqual(named | {"server.properties"}, set(os.listdir(ETC)))
 

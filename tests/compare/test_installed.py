@@ -71,7 +71,7 @@ class InstalledTests(SynchronousTestCase):
         self.patch(measuring, "required", lambda name: iter(()))
         packages = [path for package in (kafkatx, pyspark_kafkatx) for path in code(package.__path__[0])]
         self.assertAlmostEqual(measuring.installed(Kafkatx())["installed_mib"], files_mib(packages))
-        self.assertGreater(with_theirs, 5 * files_mib(packages))
+        self.assertGreater(with_theirs, 2 * files_mib(packages))
 
     def test_python(self) -> None:
         """The runtime is the interpreter and its modules."""

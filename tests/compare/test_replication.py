@@ -51,19 +51,36 @@ class ReportTests(SynchronousTestCase):
 
     def test_goals(self) -> None:
         """Each goal is held or missed by what was measured: gaps by the longest one."""
-        held = {what: ok for what, _, _, ok in report.goals(a_run())}
+        words = {what: word for what, _, _, word in report.goals(a_run())}
         self.assertEqual(
-            held,
+            words,
             {
-                "throughput to Apache Kafka's, worst cell": True,
-                "throughput, median of the cells": True,
-                "CPU time of the brokers, worst cell": False,
-                "p99 while a follower catches up, to that before": False,
-                "SIGTERM of a leader, kafkatx: longest gap, s": True,
-                "SIGTERM of a leader, kafkatx with a ZooKeeper: longest gap, s": False,
-                "kill -9 of a leader, kafkatx: longest gap, s": False,
+                "throughput to Apache Kafka's, worst cell": report.HELD,
+                "throughput, median of the cells": report.HELD,
+                "CPU time of the brokers, worst cell": report.MISSED,
+                "p99 while a follower catches up, to that before": report.MISSED,
+                "SIGTERM of a leader, kafkatx: longest gap, s": report.HELD,
+                "SIGTERM of a leader, kafkatx with a ZooKeeper: longest gap, s": report.MISSED,
+                "kill -9 of a leader, kafkatx: longest gap, s": report.MISSED,
             },
         )
+
+    def test_tie(self) -> None:
+        """A latency that is worse by less than the rounds differ is a tie."""
+
+        def told(*theirs: float) -> str:
+            rounds = [
+                {
+                    system: Measured({LATENCY: {"ack_p99_ms": p99}}, 0.0, 1.0)
+                    for system, p99 in ((OURS, 4.0), (THEIRS, ms))
+                }
+                for ms in theirs
+            ]
+            return next(word for what, _, _, word in report.goals(Run({}, "today", rounds)) if "p99" in what)
+
+        self.assertEqual(told(5.0, 5.0, 2.0), report.HELD)
+        self.assertEqual(told(5.0, 2.0, 2.0), report.TIE)
+        self.assertEqual(told(3.0, 2.0, 2.0), report.MISSED)
 
     def test_kept(self) -> None:
         """A run is read as it was saved, also one that has not ended."""

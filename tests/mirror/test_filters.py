@@ -9,7 +9,7 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces import IRecordFilter
 from kafkatx.mirror.filters import RegexFilter
 from kafkatx.records.builder import encode_headers
-from kafkatx.testing.contracts.mirror.record_filter import RecordFilterContract
+from kafkatx.testing.contracts.mirror import RecordFilterContract
 
 
 def regex(**settings: str) -> RegexFilter:

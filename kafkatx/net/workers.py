@@ -20,7 +20,8 @@ T = TypeVar("T")
 class ThreadWorkers:
     """Makes workers (``kafkatx.interfaces.Workers``); a name's thread starts with its first call.
 
-    :param daemon: True to let the process end before the threads do.
+    :param daemon: True to let the process end before the threads do. Otherwise they are as the thread that
+        starts them: those of a reactor in a daemon thread (an embedded broker's) do not hold up an exit.
     """
 
     def __init__(self, reactor: IReactorFromThreads, daemon: bool = False) -> None:
@@ -40,7 +41,7 @@ class ThreadWorkers:
         pool = self._pools.get(name)
         if pool is None:
             pool = self._pools[name] = ThreadPool(0, 1, name)
-            vars(pool)["threadFactory"] = partial(threading.Thread, daemon=self._daemon)
+            vars(pool)["threadFactory"] = partial(threading.Thread, daemon=self._daemon or None)
             pool.start()
         return pool
 

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
 from kafkatx.net.workers import ThreadWorkers
+from tests.until import until
 
 
 class ThreadWorkersTests(TestCase):
@@ -62,6 +63,21 @@ class ThreadWorkersTests(TestCase):
         self.addCleanup(daemons.stop)
         for workers, expected in ((self.workers, False), (daemons, True)):
             self.assertIs((await workers("a")(threading.current_thread)).daemon, expected)
+
+    def test_as_their_reactors_thread(self) -> None:
+        """In a daemon thread, where an embedded broker has its reactor, threads are daemons, too."""
+        found: list[bool] = []
+
+        def start() -> None:
+            pool = ThreadWorkers(reactor)._pool("a")  # type: ignore[arg-type]
+            self.addCleanup(pool.stop)
+            pool.callInThread(lambda: found.append(threading.current_thread().daemon))
+
+        starting = threading.Thread(target=start, daemon=True)
+        starting.start()
+        starting.join()
+        until(lambda: bool(found), "the thread has run")
+        self.assertEqual(found, [True])
 
     async def test_stop_ends_the_threads(self) -> None:
         """No thread is left after stop(), and earlier calls have been completed."""

@@ -53,7 +53,8 @@ def findings(topic: str, steps: Sequence[Step], windows: Sequence[WayWindow]) ->
                 yield f"{topic}: " + _sentence(step.tier, feeders, chosen, missing, len(judged))
     if judged and not found and any(step.feeders for step in steps):
         names = ", ".join(str(step.tier) for step in steps)
-        yield f"{topic}: the numbers of {names} are equal in all {len(judged)} closed windows"
+        closed = f"all {len(judged)} closed windows" if len(judged) > 1 else "the closed window"
+        yield f"{topic}: the numbers of {names} are equal in {closed}"
 
 
 def _sentence(

@@ -58,7 +58,7 @@ class FindingsTests(SynchronousTestCase):
 
     def test_equal(self) -> None:
         """Equal numbers are said, too, and open windows are not judged."""
-        expected = ["t: the numbers of producer, broker:dc1, consumer:g are equal in all 1 closed windows"]
+        expected = ["t: the numbers of producer, broker:dc1, consumer:g are equal in the closed window"]
         self.assertEqual(said((5, 5, 5), (5, 4, 4), now_ms=2500), expected)
         self.assertEqual(said((5, 5, 5), now_ms=0), [])
 

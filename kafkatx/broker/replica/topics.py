@@ -339,7 +339,15 @@ class Topics:
             if not under_way and self._removing.get(topic) is under_way:
                 del self._removing[topic]
             for _, result in results:
-                if isinstance(result, Failure):
+                if not isinstance(result, Failure):
+                    continue
+                if result.check(OSError):  # the log dir is offline, and has said so
+                    self._log.error(
+                        "a log of {topic} was not removed: {error}; the next start puts it aside",
+                        topic=topic,
+                        error=result.value,
+                    )
+                else:
                     self._log.failure("removing a log of {topic} failed", result, topic=topic)
 
         removing.addCallback(done)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import attrs
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.broker.replica.partition import Partition
@@ -319,6 +319,18 @@ class ReplicaTests(ReplicatedTestCase):
         again = self.broker.topics.find("t", 0)
         assert again is not None
         self.assertEqual((again.log.log_end_offset, again.role), (0, Following(2, 1)))
+
+    def test_moved_from_a_failing_disk(self) -> None:
+        """A log that cannot be removed is one line of the broker's log, without a traceback."""
+        (partition,) = self.make_replicated()
+        self.fill_alone(partition)
+        self.metadata.replicate("t", leader=2, replicas=(2, 3, 1), removing=(1,))
+        self.patch(self.broker.store, "delete", lambda name: fail(OSError("the disk is read-only")))
+        with capturedLogs() as events:
+            self.metadata.replicate("t", replicas=(2, 3), isr=(2, 3), removing=())
+        told = [event for event in events if event["log_level"] == LogLevel.error]
+        self.assertEqual([str(event["error"]) for event in told], ["the disk is read-only"])
+        self.assertEqual([event for event in events if "log_failure" in event], [])
 
     def test_gone_for_another_reason(self) -> None:
         """The log of a replica that is missing in the state stays, if no reassignment has removed it."""

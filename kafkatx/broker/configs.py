@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from twisted.logger import Logger
@@ -10,9 +10,8 @@ from twisted.logger import Logger
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.config import topic_value, validate_topic_configs
-from kafkatx.config.alter import Alteration, altered, check_broker_configs
+from kafkatx.config.alter import Alteration, altered, broker_row, check_broker_configs
 from kafkatx.config.group_config import check_group_configs
-from kafkatx.config.table import broker as broker_table
 from kafkatx.config.table import consumer_group as group_table
 from kafkatx.config.table import topic as topic_table
 from kafkatx.config.table.row import Setting
@@ -56,7 +55,7 @@ async def alter(
     :raises RequestError: one of the changes is invalid; nothing is changed then.
     """
     config = broker.config
-    settings = _TABLES.get(kind, broker_table.SETTINGS)
+    row = _ROWS.get(kind, broker_row)
     if kind == BROKER and name == ALL_BROKERS:
         _own, brokers, _static = config.layers
         config = config.with_dynamic(brokers, {})
@@ -65,7 +64,7 @@ async def alter(
         return topic_value(config, {}, setting) if kind == TOPIC else config[setting]
 
     def change(old: Mapping[str, str]) -> Mapping[str, str]:
-        return altered(old, alterations, settings, in_effect)
+        return altered(old, alterations, row, in_effect)
 
     await _alter(broker, kind, name, {one.name for one in alterations}, change, validate_only)
 
@@ -114,7 +113,7 @@ async def _alter_broker(
 
     def checked(old: Mapping[str, str]) -> Mapping[str, str]:
         new = change(old)
-        check_broker_configs({config: new[config] for config in names if config in new})
+        check_broker_configs({config: new[config] for config in names if config in new}, name)
         return new
 
     checked(broker.metadata.state.broker_configs.get(name, {}))
@@ -173,10 +172,10 @@ def check_group_name(name: str) -> None:
         )
 
 
-_TABLES: Mapping[int, Mapping[str, Setting[object]]] = {
-    TOPIC: topic_table.ALL_SETTINGS,
-    BROKER: broker_table.SETTINGS,
-    GROUP: group_table.SETTINGS,
+_ROWS: Mapping[int, Callable[[str], Setting[object] | None]] = {
+    TOPIC: topic_table.ALL_SETTINGS.get,
+    BROKER: broker_row,
+    GROUP: group_table.SETTINGS.get,
 }
 
 

@@ -12,8 +12,11 @@ from typing import NamedTuple
 
 from kafkatx.config.broker_config import nearest
 from kafkatx.config.table import broker, kafka_only
+from kafkatx.config.table.mirror.names import check_link_setting, link_row
+from kafkatx.config.table.mirror.rows import PREFIX
 from kafkatx.config.table.row import ConfigType, Setting, format_value
 from kafkatx.errors import ErrorCode, RequestError, SettingError
+from kafkatx.types import ALL_BROKERS
 
 
 class Operation(enum.IntEnum):
@@ -36,12 +39,12 @@ class Alteration(NamedTuple):
 def altered(
     old: Mapping[str, str],
     alterations: Iterable[Alteration],
-    settings: Mapping[str, Setting[object]],
+    row: Callable[[str], Setting[object] | None],
     in_effect: Callable[[Setting[object]], object],
 ) -> dict[str, str]:
     """Return the configs after some alterations. The values are not checked.
 
-    :param settings: the table of the configs' names.
+    :param row: returns the row of a config's name; None if there is no such config.
     :param in_effect: returns a setting's current value; APPEND and SUBTRACT use it if the list is not set.
     :raises RequestError: INVALID_REQUEST: a value is missing; INVALID_CONFIG: APPEND or SUBTRACT to a config
         that is not a list.
@@ -52,10 +55,9 @@ def altered(
             new.pop(name, None)
         elif value is None:
             raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for: {name}")
-        elif operation is Operation.SET or name not in settings:
+        elif operation is Operation.SET or (setting := row(name)) is None:
             new[name] = value
         else:
-            setting = settings[name]
             if setting.type is not ConfigType.LIST:
                 raise RequestError(
                     ErrorCode.INVALID_CONFIG,
@@ -76,9 +78,15 @@ def _edited(current: list[str], operation: Operation, items: list[str]) -> list[
     return current + [item for item in dict.fromkeys(items) if item not in current]
 
 
-def check_broker_configs(configs: Mapping[str, str]) -> None:
+def broker_row(name: str) -> Setting[object] | None:
+    """Return the row of a setting of brokers; None if there is none, as for an alias."""
+    return broker.SETTINGS.get(name) or link_row(name)
+
+
+def check_broker_configs(configs: Mapping[str, str], whose: str = ALL_BROKERS) -> None:
     """Check the dynamic settings of a broker.
 
+    :param whose: the id of a broker as text, or ``types.ALL_BROKERS``.
     :raises RequestError: INVALID_REQUEST, as in Apache Kafka: a setting is unknown, is not dynamic, or has a
         value that is not allowed; the message names it and the allowed values.
     """
@@ -86,6 +94,12 @@ def check_broker_configs(configs: Mapping[str, str]) -> None:
     if fixed:
         raise RequestError(
             ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: Set({', '.join(fixed)})"
+        )
+    of_links = [name for name in configs if name.startswith(PREFIX)]
+    if of_links and whose != ALL_BROKERS:
+        raise RequestError(
+            ErrorCode.INVALID_REQUEST,
+            f"{of_links[0]}: all brokers need the same links: set it for all brokers, not for broker {whose}",
         )
     for name, value in configs.items():
         try:
@@ -115,7 +129,9 @@ def _check_dynamic(name: str, value: str) -> None:
 
     :raises SettingError: the setting is unknown, is not dynamic, or the value is not allowed.
     """
-    setting = broker.SETTINGS.get(name)
+    setting = broker_row(name)
+    if setting is None and name.startswith(PREFIX):
+        check_link_setting(name)
     if setting is None and kafka_only.is_kafka_only(name):
         raise SettingError(f"{name}: only Apache Kafka has this setting; kafkatx would not act on it")
     if setting is None:

@@ -14,6 +14,8 @@ from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import kafka_only
 from kafkatx.config.table import network as n
+from kafkatx.config.table.mirror.names import check_link_setting, incomplete_links, link_rows
+from kafkatx.config.table.mirror.rows import PREFIX as OF_LINKS
 from kafkatx.config.table.replication import INTER_BROKER_LISTENER_NAME as REPLICA_LISTENER
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
@@ -86,7 +88,8 @@ class BrokerConfig:
         before = self._of(dict(static))
         after = dict(static)
         changed, fixed = [], []
-        for setting in b.SETTINGS.values():
+        of_links = link_rows({**read.explicit, **before.explicit})
+        for setting in (*b.SETTINGS.values(), *of_links):
             if read[setting] == before[setting]:
                 continue
             if not setting.dynamic:
@@ -109,7 +112,9 @@ class BrokerConfig:
         warnings = _check_names(static)
         kafka_only.check_safe(static)
         explicit = {**static, **brokers, **broker}
-        values = {setting.name: _value(setting, explicit, warnings) for setting in b.SETTINGS.values()}
+        rows = (*b.SETTINGS.values(), *link_rows(explicit))
+        values = {setting.name: _value(setting, explicit, warnings) for setting in rows}
+        warnings += incomplete_links(static)
         warnings += choose_store(values, _used_name(b.KAFKATX_METADATA_STORE, explicit) is not None)
         if values[b.KAFKATX_METADATA_STORE.name] == ZOOKEEPER:  # a broker without an id generates one
             warnings = [text for text in warnings if not text.endswith(_TAKEN_AS_NOT_SET)]
@@ -121,8 +126,12 @@ class BrokerConfig:
         return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)
 
     def __getitem__(self, setting: Setting[T]) -> T:
-        value: T = self._values[setting.name]
+        value: T = self._values.get(setting.name, setting.default)  # settings of links are there if set
         return value
+
+    def rows(self) -> list[Setting[object]]:
+        """Return the row of every setting: those of the table, and the settings of links that are set."""
+        return [*b.SETTINGS.values(), *link_rows(self.explicit)]
 
     def get(self, name: str) -> Any:
         """Return the value of a setting by its name; for a name that only Apache Kafka has, its text.
@@ -212,6 +221,9 @@ def _check_names(explicit: Mapping[str, str]) -> list[str]:
     warnings = []
     for name in explicit:
         if name in known or name.startswith(PLUGIN_SETTINGS):
+            continue
+        if name.startswith(OF_LINKS):
+            check_link_setting(name)
             continue
         if not kafka_only.is_kafka_only(name):
             raise SettingError(f"{name}: unknown setting{nearest(name, known)}")

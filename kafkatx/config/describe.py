@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.group_config import RANGES, group_value
-from kafkatx.config.table import broker, consumer_group, topic
+from kafkatx.config.table import consumer_group, topic
 from kafkatx.config.table.row import ConfigType, Setting, format_value
 from kafkatx.config.topic_config import DEFAULT_FROM, topic_value
 
@@ -87,7 +87,7 @@ def describe_group(config: BrokerConfig, group_configs: Mapping[str, str]) -> li
 def describe_all_brokers(config: BrokerConfig) -> list[ConfigEntry]:
     """Return the dynamic settings of all brokers, without those of single brokers."""
     entries = []
-    for setting in broker.SETTINGS.values():
+    for setting in config.rows():
         synonyms = [s for s in _of_broker(config, setting) if s.source is ConfigSource.DYNAMIC_DEFAULT_BROKER]
         if synonyms:
             entries.append(_entry(setting, setting.parse(synonyms[0].value or ""), synonyms, read_only=False))
@@ -98,7 +98,7 @@ def describe_broker(config: BrokerConfig) -> list[ConfigEntry]:
     """Return every broker setting that is honoured."""
     return [
         _entry(setting, config[setting], _of_broker(config, setting), read_only=not setting.dynamic)
-        for setting in broker.SETTINGS.values()
+        for setting in config.rows()
     ]
 
 

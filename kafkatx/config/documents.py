@@ -10,8 +10,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+import attrs
+
 from kafkatx.config.properties import format_property
 from kafkatx.config.table import broker, consumer_group, kafka_only, topic
+from kafkatx.config.table.mirror.rows import FAMILIES, PREFIX
 from kafkatx.config.table.row import Section, Setting, format_value
 from kafkatx.config.topic_config import DEFAULT_FROM
 
@@ -70,7 +73,7 @@ def sample() -> str:
 def page() -> str:
     """Return the page on settings, in Markdown."""
     parts = [_PAGE_HEAD]
-    for section in broker.SECTIONS:
+    for section in (*broker.SECTIONS, *families()):
         parts += [f"## {section.title}\n", f"{section.doc}\n", settings_table(section.settings)]
     parts += [f"## {topic.HONOURED.title}\n", f"{topic.HONOURED.doc} {_TOPIC_HEAD}"]
     parts.append(_table(topic.HONOURED.settings, _topic_row, (*_COLUMNS[:-1], "default from", _COLUMNS[-1])))
@@ -90,6 +93,16 @@ def page() -> str:
         + "\n"
     )
     return "\n".join(parts)
+
+
+def families() -> Iterator[Section]:
+    """Yield the sections of the settings of links, whose names have NAME in place of the link's."""
+    for family in FAMILIES:
+        shown = Section(family.title, family.doc)
+        shown.settings += [
+            attrs.evolve(setting, name=f"{PREFIX}NAME.{setting.name}") for setting in family.settings
+        ]
+        yield shown
 
 
 def settings_table(settings: Iterable[Setting[object]]) -> str:

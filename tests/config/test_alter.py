@@ -22,7 +22,7 @@ SET, DELETE, APPEND, SUBTRACT = Operation
 def alter(old: dict[str, str], *alterations: tuple[str, Operation, str | None]) -> dict[str, str]:
     """Return the result of alterations of a topic's configs, with the defaults in effect."""
     given = [Alteration(*one) for one in alterations]
-    return altered(old, given, topic.ALL_SETTINGS, lambda setting: setting.default)
+    return altered(old, given, topic.ALL_SETTINGS.get, lambda setting: setting.default)
 
 
 class AlteredTests(SynchronousTestCase):

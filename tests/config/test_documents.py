@@ -13,6 +13,7 @@ from kafkatx.config.documents import main, page, sample
 from kafkatx.config.properties import parse_properties
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import kafka_only, topic
+from kafkatx.config.table.mirror.rows import ROWS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(kafkatx.__file__)))
 
@@ -64,6 +65,8 @@ class DocumentsTests(SynchronousTestCase):
             self.assertIn(f"\n| `{name}` |", text)
         for name in kafka_only.NAMES:
             self.assertIn(f"`{name}`", text)
+        for name in ROWS:
+            self.assertIn(f"\n| `mirror.NAME.{name}` |", text)
 
     def test_tables_are_whole(self) -> None:
         """No cell breaks its row: the rows of a table have the same number of bars."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from kafkatx.config.table import cleanup, groups, limits, log, network, replication, zookeeper
+from kafkatx.config.table.mirror.rows import MIRROR
 from kafkatx.config.table.row import ConfigType, Section, by_name
 
 IDENTITY = Section("The broker", "Identity and plugins of this broker.")
@@ -154,6 +155,7 @@ SECTIONS = (
     *zookeeper.SECTIONS,
     *replication.SECTIONS,
     AUDIT,
+    MIRROR,
 )
 """The whole table."""
 

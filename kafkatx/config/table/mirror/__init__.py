@@ -1,0 +1,1 @@
+"""The settings of links: a family of names, ``mirror.NAME.topics`` for example."""

@@ -18,6 +18,9 @@ TRANSACTION_STATE = "__transaction_state"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 """Topics of the brokers themselves, which clients see as internal."""
 
+KAFKATX_MIRROR = "kafkatx.mirror"
+"""The topic config with the record of a mirror (:mod:`kafkatx.config.mirror_record`)."""
+
 PLUGIN_SETTINGS = "kafkatx.plugin."
 """Prefix of the settings of plugins; the plugin's name and a dot follow."""
 

@@ -110,7 +110,7 @@ class PartitionState:
 
 @attrs.frozen
 class IsrChange:
-    """A change of the in-sync replicas that the leader of a partition asks for.
+    """A change of the in-sync replicas, or of its leader epoch, that the leader of a partition asks for.
 
     :ivar state: the state that the leader knows; another one by now refuses the change.
     :ivar isr: the new in-sync replicas.
@@ -118,6 +118,8 @@ class IsrChange:
         for one that stays and has not fetched yet. A member that has registered again, or joins though it is
         stopping, refuses the change.
     :ivar min_insync: ``min.insync.replicas`` of the partition, at most the number of its replicas.
+    :ivar leader_epoch: the leader epoch in which the same broker leads from then on; one that is not above
+        that of the state changes nothing. A mirror takes records of its source's leader epochs.
     """
 
     topic_id: uuid.UUID
@@ -126,6 +128,12 @@ class IsrChange:
     isr: tuple[int, ...]
     epochs: Mapping[int, int]
     min_insync: int
+    leader_epoch: int = -1
+
+    @property
+    def next_leader_epoch(self) -> int:
+        """The leader epoch after the change."""
+        return max(self.leader_epoch, self.state.leader_epoch)
 
 
 class ElectionKind(enum.Enum):

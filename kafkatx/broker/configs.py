@@ -39,7 +39,12 @@ async def replace(
         if value is None:
             raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for: {config}")
     given = {config: value for config, value in configs.items() if value is not None}
-    await _alter(broker, kind, name, given.keys(), lambda old: given, validate_only)
+    brokers_own = topic_table.WRITTEN_BY_BROKERS if kind == TOPIC else ()
+
+    def change(old: Mapping[str, str]) -> Mapping[str, str]:
+        return {**{config: old[config] for config in brokers_own if config in old}, **given}
+
+    await _alter(broker, kind, name, given.keys(), change, validate_only)
 
 
 async def alter(
@@ -83,6 +88,12 @@ async def _alter_topic(
     topic = broker.metadata.state.topics.get(name)
     if topic is None:
         raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+    for config in topic_table.WRITTEN_BY_BROKERS:
+        if config in names:
+            raise RequestError(
+                ErrorCode.INVALID_CONFIG,
+                f"{config} cannot be changed: brokers write it for the topics of a link",
+            )
 
     def checked(old: Mapping[str, str]) -> Mapping[str, str]:
         new = change(old)

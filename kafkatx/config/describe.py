@@ -57,14 +57,15 @@ def describe_topic(config: BrokerConfig, topic_configs: Mapping[str, str]) -> li
 
     :raises SettingError: a value of the topic is not allowed.
     """
-    kept = [topic.ALL_SETTINGS[name] for name in topic_configs if name in topic.ALL_SETTINGS]
+    own, known = topic.WRITTEN_BY_BROKERS, {**topic.ALL_SETTINGS, **topic.WRITTEN_BY_BROKERS}
+    kept = [known[name] for name in topic_configs if name in known]
     settings = {setting.name: setting for setting in (*topic.SETTINGS.values(), *kept)}
     return [
         _entry(
             setting,
             topic_value(config, topic_configs, setting),
             _of_topic(config, topic_configs, setting),
-            read_only=False,
+            read_only=setting.name in own,
         )
         for setting in settings.values()
     ]

@@ -24,8 +24,7 @@ from collections.abc import Mapping
 
 import attrs
 
-KAFKATX_MIRROR = "kafkatx.mirror"
-"""The topic config that holds the record."""
+from kafkatx.names import KAFKATX_MIRROR as KAFKATX_MIRROR
 
 
 class MirrorState(enum.Enum):

@@ -111,6 +111,10 @@ def validate_topic_configs(topic_configs: Mapping[str, str | None]) -> None:
         names them and says what is allowed.
     """
     for name, value in topic_configs.items():
+        if name in topic.WRITTEN_BY_BROKERS:
+            raise RequestError(
+                ErrorCode.INVALID_CONFIG, f"{name} cannot be set: brokers write it for the topics of a link"
+            )
         setting = topic.ALL_SETTINGS.get(name)
         if setting is None:
             raise RequestError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}{_nearest(name)}")

@@ -155,6 +155,8 @@ class IMetadataStore(Interface):
     def alter_isr(changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
         """Change the in-sync replicas of partitions that this broker leads; one bad change spoils no other.
 
+        A change may raise the leader epoch as well; this broker leads in that from then on.
+
         Each change is refused if its members are not those that the leader has counted: the transaction
         checks the incarnation of every member. If the connection is lost before the reply comes, the outcome
         is read when it is back; so the Deferred may fire late, but what it says is certain.

@@ -125,7 +125,13 @@ class FakeReplicas:
             eligible = tuple(one for one in state.replicas if one in kept)
         return self._put_state(
             change.topic_partition,
-            attrs.evolve(state, isr=tuple(change.isr), eligible=eligible, recovering=False),
+            attrs.evolve(
+                state,
+                leader_epoch=change.next_leader_epoch,
+                isr=tuple(change.isr),
+                eligible=eligible,
+                recovering=False,
+            ),
         )
 
     def elect_leaders(

@@ -14,9 +14,11 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.replica.logs.topic_settings import mirror_of
 from kafkatx.broker.requests.assignments import check_count, check_factor, check_replicas, plan_partitions
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
+from kafkatx.config.mirror_record import mirror_refusal
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import Topic
@@ -65,6 +67,9 @@ async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: boo
         raise RequestError(
             ErrorCode.INVALID_TOPIC_EXCEPTION, f"{asked.name} keeps the partitions that it was created with"
         )
+    mirror = mirror_of(topic)
+    if mirror is not None and not mirror.writable:
+        raise RequestError(ErrorCode.POLICY_VIOLATION, mirror_refusal(mirror.link))
     count = len(topic.partitions)
     if asked.count == count:
         raise RequestError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")

@@ -133,6 +133,8 @@ def _find(broker: Broker, topic: str, number: int) -> Partition:
         raise RequestError(broker.topics.absent(topic, number))
     if partition.error:
         raise RequestError(partition.error)
+    if partition.mirror is not None and not partition.mirror.writable:
+        raise RequestError(ErrorCode.POLICY_VIOLATION)  # its source deletes them
     config = partition.log.config
     if config.compacted and "delete" not in config.cleanup_policy:
         raise RequestError(ErrorCode.POLICY_VIOLATION)

@@ -30,6 +30,7 @@ from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.leader_hints import PRODUCE_SINCE, hint_producers
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
 from kafkatx.broker.requests.unique_names import partitions
+from kafkatx.config.mirror_record import mirror_refusal
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION
@@ -261,6 +262,8 @@ def _failed(data: PartitionProduceData, done: IAppended, log_start_offset: int) 
 def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:
     if partition.internal and not partition.error:
         return _error(data, ErrorCode.INVALID_TOPIC_EXCEPTION, "the topic is the broker's own")
+    if partition.mirror is not None and not partition.error:
+        return _error(data, ErrorCode.POLICY_VIOLATION, mirror_refusal(partition.mirror.link))
     return _error(data, partition.error, OFFLINE if partition.offline else None)
 
 

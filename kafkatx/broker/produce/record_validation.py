@@ -130,6 +130,8 @@ class RecordValidator:
                 raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
             if partition.error:
                 raise RequestError(partition.error, "the partition's log dir or leader has changed")
+            if not partition.writable:
+                raise RequestError(ErrorCode.POLICY_VIOLATION, "the topic has become a mirror")
             leader_epoch = partition.leader_epoch
             appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, validated)
         if appended.error == NEEDS_VALIDATION:

@@ -24,7 +24,8 @@ from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # few topics are mirrors
+    from kafkatx.config.mirror_record import MirrorRecord
     from kafkatx.broker.requests.produce_reply import ProduceReply
 
 NEVER = 2**63 - 1
@@ -56,7 +57,8 @@ class Partition:
     :ivar kept_start: the log starts at this offset or later, also after a crash: what a follower tells.
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
-    :ivar writable: True if clients may produce: this broker leads it, and it is not internal.
+    :ivar mirror: the record of the mirror that the topic is; None for other topics.
+    :ivar writable: True if clients may produce: this broker leads it, it is not internal, and no link fills it.
     :ivar delayed_fetches: the fetches that wait for more committed data of this partition.
     :ivar replica_fetches: the fetches of followers that wait for more data.
     :ivar delayed_deletes: operations that wait until followers have moved their log starts.
@@ -95,6 +97,7 @@ class Partition:
         "log",
         "min_insync",
         "min_insync_replicas",
+        "mirror",
         "offline",
         "produce_replies",
         "replica_fetches",
@@ -114,6 +117,7 @@ class Partition:
         acts: bool = True,
         min_insync_replicas: int = 1,
         high_watermark: int = -1,
+        mirror: MirrorRecord | None = None,
     ) -> None:
         """Make the partition of an open log; *high_watermark* was written to the disk last, -1: none was."""
         self.log: IPartitionLog = log
@@ -122,6 +126,7 @@ class Partition:
         self._replicas_seen = cluster.replicas_of(self.topic_partition)
         self.offline = isinstance(log, OfflineLog)
         self.internal = self.topic_partition.topic in INTERNAL_TOPICS
+        self.mirror = mirror
         self.delayed_fetches: set[Waiter] = set()
         self.replica_fetches: set[Waiter] = set()
         self.delayed_deletes: set[Waiter] = set()
@@ -183,9 +188,26 @@ class Partition:
     def _take_on(self, role: Role) -> None:
         self.role = role
         self.error = role.error
-        self.writable = not role.error and not self.internal
+        self._decide_writable()
         leads = self.replicated and isinstance(role, Leading)
         self.leadership = self._lead() if leads else None
+
+    def _decide_writable(self) -> None:
+        mirrors = self.mirror is not None and not self.mirror.writable
+        self.writable = not self.role.error and not self.internal and not mirrors
+
+    def use_mirror(self, mirror: MirrorRecord | None) -> bool:
+        """Take over the record of the mirror that the topic is; return True if it is another one.
+
+        With the promotion the leader's own epoch begins in the log.
+        """
+        if mirror == self.mirror:
+            return False
+        self.mirror = mirror
+        self._decide_writable()
+        if self.leadership is not None and self.writable:
+            self._begin_epoch(self.leader_epoch)
+        return True
 
     def _lead(self) -> Leadership | None:
         """Return what is known of the other replicas in this epoch.
@@ -200,7 +222,8 @@ class Partition:
             if self.leadership is None:
                 leadership.begin(now_s)
         else:
-            self._begin_epoch(state.leader_epoch)
+            if self.mirror is None or self.mirror.writable:
+                self._begin_epoch(state.leader_epoch)
             if self.offline:
                 return None
             end = self.log.log_end_offset
@@ -210,7 +233,10 @@ class Partition:
         return leadership
 
     def _begin_epoch(self, leader_epoch: int) -> None:
-        """Note the epoch, so that followers find where it begins before its first record (KAFKA-7415)."""
+        """Note the epoch, so that followers find where it begins before its first record (KAFKA-7415).
+
+        The log of a mirror has the leader epochs of its source, and no others.
+        """
         try:
             self.log.begin_epoch(leader_epoch)
         except (
@@ -335,6 +361,36 @@ class Partition:
         log = self.log
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         log.deletable_end = self.high_watermark
+
+    # --- mirroring
+
+    def cut_mirror(self, offset: int) -> None:
+        """Cut the log of a mirror that this broker leads: its source has lost the records from *offset* on.
+
+        The high watermark goes back with it. Of the followers nothing is known any more, until they fetch:
+        their logs may have the lost records.
+
+        :raises OSError: as ``IPartitionLog.truncate_to``.
+        """
+        self.log.truncate_to(offset)
+        self._mirror_moved(min(self.high_watermark, self.log.log_end_offset))
+
+    def restart_mirror(self, offset: int) -> None:
+        """Empty the log of a mirror that this broker leads: its source has deleted all below *offset*.
+
+        :raises OSError: as ``IPartitionLog.restart_at``.
+        """
+        self.log.restart_at(offset)
+        self._mirror_moved(offset)
+
+    def _mirror_moved(self, high_watermark: int) -> None:
+        self.high_watermark = self._woken_at = max(high_watermark, self.log.log_start_offset)
+        if self.leadership is not None:
+            self.log.deletable_end = self.high_watermark
+            self._kept = None
+            self.leadership = self._lead()
+        self.commit_waiters.advance(self)
+        self.wake()
 
     def distrust(self) -> None:
         """Forget what is committed: after a power cut, the end of the log may be an old one."""

@@ -22,7 +22,7 @@ from kafkatx.broker.replica.logs.log_opener import LogOpener
 from kafkatx.broker.replica.logs.log_starts import LogStarts
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.logs.placements import Placements
-from kafkatx.broker.replica.logs.topic_settings import TopicSettings
+from kafkatx.broker.replica.logs.topic_settings import TopicSettings, mirror_of
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import was_moved
 from kafkatx.config import BrokerConfig
@@ -35,7 +35,7 @@ RoleListener = Callable[[Partition, bool], None]
 """Takes a partition, and True if this broker leads it now."""
 
 ReplicaListener = Callable[[Partition], None]
-"""Takes a partition whose role, leader or epoch has changed, or that was opened or removed."""
+"""Takes a partition whose role, leader, epoch or mirror has changed, or that was opened or removed."""
 
 
 class Topics:
@@ -54,7 +54,7 @@ class Topics:
         another leader epoch: its log is open, or offline. With False when this broker leads it no more, or
         its topic is deleted.
     :ivar replica_listeners: called with a partition after every change of its role, leader or leader epoch,
-        and when it is opened or removed, or its log dir fails: then it has no role.
+        or of its topic's mirror, and when it is opened or removed, or its log dir fails: then it has no role.
     :ivar isr: asks for changes of the in-sync replicas.
     :ivar opened: waits for the logs of a new topic (:meth:`LogOpener.opened`).
     """
@@ -172,10 +172,18 @@ class Topics:
         if topic_id is not None and (topic is None or topic.topic_id != topic_id):
             self._remove(name, topic_id in deleted)
         if topic is not None:
+            mirrors = self._use_mirror(topic)
             self._apply_roles(topic)
             self._configure(topic)
+            for partition in mirrors:
+                self.tell(partition)
             if self.missing(topic) is not None:
                 self._opener.open_soon(name)
+
+    def _use_mirror(self, topic: Topic) -> list[Partition]:
+        """Apply the record of the mirror that a topic is; return the partitions that had another one."""
+        mirror = mirror_of(topic)
+        return [one for one in self.of(topic.name) if one.mirror != mirror and one.use_mirror(mirror)]
 
     def _apply_roles(self, topic: Topic) -> None:
         led, roles, applied, moved = [], [], [], []
@@ -206,7 +214,7 @@ class Topics:
             self._remove_moved(topic, partition)
 
     def tell(self, partition: Partition) -> None:
-        """Tell the listeners that a partition has another role, leader or epoch."""
+        """Tell the listeners that a partition has another role, leader, epoch or mirror."""
         for listener in self.replica_listeners:
             listener(partition)
 
@@ -271,6 +279,7 @@ class Topics:
             self._acts(log, state),
             min_insync,
             self._store.high_watermark(log.topic_partition),
+            mirror_of(topic),
         )
         if not partition.offline and log.topic_partition not in self._store.logs:
             partition.go_offline()  # its log dir has failed meanwhile

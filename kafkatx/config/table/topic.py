@@ -7,6 +7,7 @@ default in this table applies if none of those is set.
 from __future__ import annotations
 
 from kafkatx.config.table.row import LONG_MAX, Section, by_name
+from kafkatx.names import KAFKATX_MIRROR
 
 _WEEK_MS = 7 * 24 * 3_600_000
 
@@ -218,6 +219,16 @@ KEPT.long("local.retention.ms", -2, "Tiered storage; -2: the value of retention.
 KEPT.long(
     "local.retention.bytes", -2, "Tiered storage; -2: the value of retention.bytes.", low=-2, unit="bytes"
 )
+
+BROKERS_OWN = Section("Topic configs of brokers", "Configs that brokers write, and clients only read.")
+MIRROR = BROKERS_OWN.string(
+    KAFKATX_MIRROR,
+    "",
+    "The state of a topic that a mirror link fills, as JSON. Written by brokers alone.",
+)
+
+WRITTEN_BY_BROKERS = by_name((BROKERS_OWN,))
+"""The rows of configs that clients may read, and neither set nor delete."""
 
 SETTINGS = by_name((HONOURED,))
 """The honoured topic configs by name, in the table's order."""

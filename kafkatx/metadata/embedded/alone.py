@@ -26,8 +26,22 @@ class LoneBroker:
     state: ClusterState
 
     def alter_isr(self, changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
-        """Refuse all changes: each partition has one replica, which is in sync."""
-        return succeed([self._altered(change) for change in changes])
+        """Raise leader epochs; refuse all else: each partition has one replica, which is in sync."""
+        raised = {
+            change.topic_partition: change.leader_epoch
+            for change in changes
+            if change.leader_epoch > change.state.leader_epoch
+            and isinstance(self._altered(change), PartitionState)
+        }
+        if not raised:
+            return succeed([self._altered(change) for change in changes])
+        return self._raise_epochs(raised).addCallback(lambda _: [self._made(change) for change in changes])
+
+    def _made(self, change: IsrChange) -> PartitionState | ErrorCode:
+        """Return the outcome of a change after the leader epochs were raised."""
+        state = self._partition(change.topic_partition)
+        after = attrs.evolve(change.state, leader_epoch=change.next_leader_epoch)
+        return self._altered(attrs.evolve(change, state=after) if state == after else change)
 
     def _altered(self, change: IsrChange) -> PartitionState | ErrorCode:
         state = self._partition(change.topic_partition)
@@ -88,6 +102,9 @@ class LoneBroker:
             offline = MappingProxyType({broker_id: known.union(replicas)})
             self._replace(attrs.evolve(self.state, offline=offline))
         return succeed(None)
+
+    def _raise_epochs(self, raised: Mapping[TopicPartition, int]) -> Deferred[None]:
+        raise NotImplementedError
 
     def _replace(
         self, state: ClusterState, changed: Iterable[str] = (), deleted: Iterable[uuid.UUID] = ()

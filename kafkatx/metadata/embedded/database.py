@@ -21,7 +21,7 @@ from kafkatx.interfaces import ConfigChange
 from kafkatx.metadata.embedded.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
 from kafkatx.metadata.embedded.schema import SCHEMA
 from kafkatx.metadata.sqlite.database import IN_MEMORY, SealedDatabase
-from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic
+from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic, TopicPartition
 
 V = TypeVar("V", str, float)
 
@@ -169,6 +169,14 @@ class ClusterDatabase(SealedDatabase):
                     f"Topic '{name}' has {there} partitions by now, not {count}.",
                 )
             insert_partitions(db, name, added, count)
+
+    def raise_leader_epochs(self, raised: Mapping[TopicPartition, int]) -> None:
+        """Raise the leader epochs of partitions; those that do not exist any more are ignored."""
+        with self._transaction() as db:
+            db.executemany(
+                "UPDATE partitions SET leader_epoch = max(leader_epoch, ?) WHERE topic = ? AND partition = ?",
+                [(leader_epoch, *one) for one, leader_epoch in raised.items()],
+            )
 
     def alter_topic_configs(self, name: str, change: ConfigChange) -> Mapping[str, str]:
         """Change the configs of a topic; return the new ones.

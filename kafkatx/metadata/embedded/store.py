@@ -38,6 +38,7 @@ from kafkatx.types import (
     Placement,
     QuotaEntity,
     Topic,
+    TopicPartition,
 )
 
 if TYPE_CHECKING:
@@ -213,6 +214,23 @@ class EmbeddedMetadataStore(LoneBroker):
             self._replace(attrs.evolve(self.state, group_configs=MappingProxyType(every)))
 
         return self._run(lambda: self._opened().alter_group_configs(group_id, change), show)
+
+    def _raise_epochs(self, raised: Mapping[TopicPartition, int]) -> Deferred[None]:
+        """Raise the leader epochs of some partitions, whose topics may be deleted meanwhile."""
+
+        def show(_: None) -> None:
+            topics = self._topics.copy()
+            for one, leader_epoch in raised.items():
+                topic = topics.get(one.topic)
+                if topic is not None:
+                    partitions = list(topic.partitions)
+                    state = partitions[one.partition]
+                    leader_epoch = max(leader_epoch, state.leader_epoch)
+                    partitions[one.partition] = attrs.evolve(state, leader_epoch=leader_epoch)
+                    topics[one.topic] = attrs.evolve(topic, partitions=tuple(partitions))
+            self._show(self.state, topics, self._names, *{one.topic for one in raised})
+
+        return self._run(lambda: self._opened().raise_leader_epochs(raised), show)
 
     def delete_topic(self, name: str) -> Deferred[None]:
         """Delete a topic."""

@@ -7,14 +7,23 @@ cluster's state, and the topic must be served all the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+import attrs
 from twisted.logger import Logger
 
 from kafkatx.config import BrokerConfig, log_config, topic_value, usable_topic_configs
 from kafkatx.config.log_config import LogConfig
 from kafkatx.config.table import topic as topic_configs
 from kafkatx.errors import SettingError
+from kafkatx.names import KAFKATX_MIRROR
 from kafkatx.types import Topic
+
+if TYPE_CHECKING:  # few topics are mirrors
+    from kafkatx.config.mirror_record import MirrorRecord
+
+KEEP = "keep"
+"""The value of ``kafkatx.retention`` with which nothing is deleted."""
 
 MOST_KNOWN = 1000
 """Settings that are remembered: of ten thousand topics most have the same configs."""
@@ -64,9 +73,28 @@ class TopicSettings:
             return self._of(usable)
 
     def _of(self, configs: Mapping[str, str]) -> tuple[LogConfig, int]:
-        """Return the same for some configs.
+        """Return the same for some configs. The logs of a mirror start where their source's do.
 
         :raises SettingError: a value is not allowed.
         """
         min_insync = topic_value(self._config, configs, topic_configs.MIN_INSYNC_REPLICAS)
-        return log_config(self._config, configs), min_insync
+        config = log_config(self._config, configs)
+        if KAFKATX_MIRROR in configs and not _is_writable(configs):
+            config = attrs.evolve(config, retention_policy=KEEP)
+        return config, min_insync
+
+
+def mirror_of(topic: Topic) -> MirrorRecord | None:
+    """Return the record of the mirror that a topic is; None for most topics."""
+    if KAFKATX_MIRROR not in topic.configs:
+        return None
+    from kafkatx.config.mirror_record import record_of
+
+    return record_of(topic.configs)
+
+
+def _is_writable(configs: Mapping[str, str]) -> bool:
+    from kafkatx.config.mirror_record import record_of
+
+    record = record_of(configs)
+    return record is None or record.writable

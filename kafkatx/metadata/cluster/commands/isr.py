@@ -1,4 +1,4 @@
-"""Changes of in-sync replicas, which the leaders of partitions make. It touches the tree.
+"""Changes of in-sync replicas, and of leader epochs, that the leaders of partitions make. Touches the tree.
 
 One transaction changes the states of many partitions. It sets each state's node with its version, and checks
 
@@ -244,7 +244,7 @@ def is_made(change: IsrChange, state: PartitionState) -> bool:
     before = change.state
     return (
         state.partition_epoch == before.partition_epoch + 1
-        and (state.leader, state.leader_epoch) == (before.leader, before.leader_epoch)
+        and (state.leader, state.leader_epoch) == (before.leader, change.next_leader_epoch)
         and state.isr == tuple(change.isr)
     )
 
@@ -293,6 +293,7 @@ def next_state(cluster: ClusterState, change: IsrChange, state: PartitionState) 
     eligible = next_eligible(state, change.isr, change.min_insync)
     return attrs.evolve(
         state,
+        leader_epoch=max(change.leader_epoch, state.leader_epoch),
         isr=tuple(change.isr),
         eligible=tuple(each for each in eligible if each not in lost),
         partition_epoch=state.partition_epoch + 1,

@@ -25,8 +25,8 @@ from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
 
 if TYPE_CHECKING:  # few topics are mirrors
-    from kafkatx.config.mirror_record import MirrorRecord
     from kafkatx.broker.requests.produce_reply import ProduceReply
+    from kafkatx.config.mirror_record import MirrorRecord
 
 NEVER = 2**63 - 1
 """The default of ``flush.messages`` and ``flush.ms``."""
@@ -58,7 +58,8 @@ class Partition:
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
     :ivar mirror: the record of the mirror that the topic is; None for other topics.
-    :ivar writable: True if clients may produce: this broker leads it, it is not internal, and no link fills it.
+    :ivar writable: True if clients may produce: this broker leads it, it is not internal, and no link
+        fills it.
     :ivar delayed_fetches: the fetches that wait for more committed data of this partition.
     :ivar replica_fetches: the fetches of followers that wait for more data.
     :ivar delayed_deletes: operations that wait until followers have moved their log starts.

@@ -158,10 +158,11 @@ class Resumption:
         partition = one.partition
         end_offset, high_watermark = partition.log.log_end_offset, partition.high_watermark
         try:
-            partition.cut_mirror(offset)
+            partition.log.truncate_to(offset)
         except OSError as error:
             one.pause(f"its log failed: {error}")
             return
+        partition.moved_back(min(high_watermark, offset))
         one.note_cut(offset, end_offset)
         self._log.error(
             "{partition} was cut from offset {end_offset} to {offset}, its high watermark was"
@@ -190,10 +191,11 @@ class Resumption:
         end_offset = partition.log.log_end_offset
         if end_offset < start:
             try:
-                partition.restart_mirror(start)
+                partition.log.restart_at(start)
             except OSError as error:
                 one.pause(f"its log failed: {error}")
                 return
+            partition.moved_back(start)
             self._log.info(
                 "{partition} begins at offset {offset}, the start of the source's log; it had ended at {end}",
                 partition=partition.topic_partition,

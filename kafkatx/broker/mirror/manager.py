@@ -75,7 +75,7 @@ class MirrorManager:
         self._mirrored: dict[Partition, MirroredPartition] = {}
         self._links: dict[str, Link] = {}
         self._placed: dict[MirroredPartition, Link] = {}
-        self._promoting: set[MirroredPartition] = set()
+        self._promoting: dict[MirroredPartition, None] = {}
         self._raising: Deferred[None] | None = None
         self._closing: list[Deferred[None]] = []
         self._stopped = False
@@ -158,14 +158,14 @@ class MirrorManager:
         elif not record.fetched:
             one.recover()
         if record.state is MirrorState.PROMOTING and not one.is_stopped:
-            self._promoting.add(one)
+            self._promoting[one] = None
             self._raise_soon()
         else:
-            self._promoting.discard(one)
+            self._promoting.pop(one, None)
 
     def _take_away(self, one: MirroredPartition) -> None:
         link = self._placed.pop(one, None)
-        self._promoting.discard(one)
+        self._promoting.pop(one, None)
         if link is not None:
             link.remove(one)
 
@@ -192,7 +192,7 @@ class MirrorManager:
         for partition in wanted:
             known = self._mirrored.get(partition)
             if known is not None and known.record.state is MirrorState.PROMOTING and not known.is_stopped:
-                self._promoting.add(known)
+                self._promoting[known] = None
         if self._promoting:
             self._raise_soon(AGAIN_S)
 

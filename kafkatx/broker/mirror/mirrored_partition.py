@@ -59,6 +59,9 @@ MOVED = frozenset(
 )
 """The errors of a source whose leader has changed, or whose topic was deleted: new metadata tell more."""
 
+FEW_FAILURES = 5
+"""So many pauses in a row are usual when a leader changes."""
+
 PRODUCERS_AGAIN_S = 600.0
 """The producers of a log are looked at again after this time, so that none expires unseen."""
 
@@ -182,14 +185,18 @@ class MirroredPartition:
         ):
             self.compare_again()
         elif code in MOVED:
-            self.compare_again()
-            self.on_moved()
-            self.pause(None)
+            self.moved(code)
         elif code:
-            self.pause(f"broker {answer_leader(self.source)} of the source answers {code.name}")
+            self.pause(f"the source answers {code.name}")
         else:
             return self._append(answer)
         return 0
+
+    def moved(self, code: ErrorCode) -> None:
+        """Ask the source for its leader again; people are told if that helps nothing."""
+        self.compare_again()
+        self.on_moved()
+        self.pause(f"the source answers {code.name}" if self._failures >= FEW_FAILURES else None)
 
     def compare_again(self) -> None:
         """Compare the logs again before the next fetch."""
@@ -350,8 +357,3 @@ def latest_epoch_in(records: memoryview) -> int:
 
 def _int32(records: memoryview, at: int) -> int:
     return int.from_bytes(records[at : at + 4], "big", signed=True)
-
-
-def answer_leader(source: Source | None) -> int:
-    """Return the id of a source's leader."""
-    return -1 if source is None else source.leader

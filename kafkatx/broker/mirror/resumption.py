@@ -115,7 +115,7 @@ class Resumption:
             for one in mirrored
             if one.partition.log.latest_epoch != NO_LEADER_EPOCH
         }
-        version = self._version_for(OffsetForLeaderEpochRequest)
+        version = self._epochs_version()
         if not queries or version < leader_epochs.FIRST_VERSION:
             return list(mirrored)
         ends = leader_epochs.results(await self._ask(leader_epochs.request(queries), version))
@@ -140,6 +140,13 @@ class Resumption:
         if cuts:
             await self._cut(cuts)
         return agreeing
+
+    def _epochs_version(self) -> int:
+        """Return the version in which the source tells of leader epochs; -1 if it does not."""
+        try:
+            return self._version_for(OffsetForLeaderEpochRequest)
+        except RequestError:
+            return -1
 
     async def _cut(self, cuts: dict[MirroredPartition, int]) -> None:
         """Cut logs; they are compared again, as the source may have diverged in an earlier epoch."""
@@ -229,7 +236,6 @@ def _looks_like_another(one: MirroredPartition, offset: int) -> bool:
 
 def _failed(one: MirroredPartition, error: RequestError) -> None:
     if error.code in MOVED:
-        one.on_moved()
-        one.pause(None)
+        one.moved(error.code)
     else:
         one.pause(f"the source answers {ErrorCode.of(error.code).name}")

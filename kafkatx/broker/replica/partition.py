@@ -202,6 +202,8 @@ class Partition(Awaited):
             leadership.apply(state, self.min_insync, now_s)
             if self.leadership is None:
                 leadership.begin(now_s)
+                if self.mirror is not None and self.mirror.writable:  # since then
+                    self._begin_epoch(state.leader_epoch)
         else:
             if self.mirror is None or self.mirror.writable:
                 self._begin_epoch(state.leader_epoch)
@@ -348,11 +350,10 @@ class Partition(Awaited):
 
         Of the followers nothing is known any more until they fetch: their logs may have what was cut.
         """
-        self.high_watermark = self._woken_at = max(high_watermark, self.log.log_start_offset)
+        self.high_watermark = max(high_watermark, self.log.log_start_offset)
         if self.leadership is not None:
             self.log.deletable_end = self.high_watermark
-            self._kept = None
-            self.leadership = self._lead()
+            self.leadership.log_was_cut(self.log.log_end_offset)
         self.commit_waiters.advance(self)
         self.wake()
 

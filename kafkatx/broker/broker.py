@@ -17,7 +17,7 @@ from twisted.logger import Logger
 
 from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
 from kafkatx.broker.coordinator.groups.offset_expiry import OffsetExpiry
-from kafkatx.broker.mirror.status import IMirrorStatus, NoLinks
+from kafkatx.broker.mirror.mirrors import Mirrors
 from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
@@ -62,7 +62,7 @@ class Broker:
     :ivar throttles: how much other brokers may copy from here, and this one from them.
     :ivar quotas: how much clients may produce and fetch.
     :ivar transactions: refuses transactions.
-    :ivar mirrors: the state of links and mirrored partitions.
+    :ivar mirrors: links to other clusters, and the partitions that are mirrored here.
     :ivar slices: answers long lists a slice at a time.
     :ivar down_conversions: converts fetched records for old clients.
     :ivar limited_log: for lines that clients can cause.
@@ -129,7 +129,10 @@ class Broker:
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.transactions = Transactions(self.limited_log)
-        self.mirrors: IMirrorStatus = NoLinks()
+        self.mirrors = Mirrors(
+            config, metadata, self.topics, self.replicas, clock, self.limited_log, make_endpoint
+        )
+        self.config_listeners.append(self.mirrors.use)
         self.throttles = ReplicationThrottles(config, metadata, clock.seconds)
         self.config_listeners.append(self.throttles.use)
         self.fetchers = ReplicaFetcherManager(

@@ -122,6 +122,7 @@ class BrokerService(Service):
             self._opened = True  # not before: logs that are not ours must get no marker from us
             await self._register()
             self.broker.fetchers.start()
+            self.broker.mirrors.start()
             await self.broker.groups.open()
             self._share_bootstrap_port()
         except BaseException:
@@ -255,6 +256,7 @@ class BrokerService(Service):
         try:
             if self._opened:
                 self.broker.groups.stop()
+                await self.broker.mirrors.stop()
                 await self.broker.fetchers.stop()
                 await self._changes_settled()
                 await self.broker.topics.settled()

@@ -9,12 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
+from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.tables import admin, common, consumer, producer, zookeeper
 from kafkatx.config.table.row import ConfigType, Section, Setting, by_name
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
 
 T = TypeVar("T")
+
+RETRIES_INFINITE = 1 << 30
 
 
 class _Table(Protocol):
@@ -91,6 +94,10 @@ class ClientSettings:
         return setting.name in self.objects or any(
             name in self.explicit for name in (setting.name, *setting.aliases)
         )
+
+    def pauses(self, first: Setting[int], longest: Setting[int]) -> Backoff:
+        """Return endless pauses of lengths that two settings say."""
+        return Backoff(RETRIES_INFINITE, self[first], self[longest], JITTER)
 
     def part(self, setting: Setting[str]) -> Any:
         """Return the object that a plugin setting was set to, or else the plugin's name."""

@@ -16,7 +16,6 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.bootstrap import Address, Addresses, static_addresses
 from kafkatx.clientcore.errors import (
     ClientClosed,
@@ -30,13 +29,12 @@ from kafkatx.clientcore.metadata import ClusterMetadata, TopicMetadata, from_res
 from kafkatx.clientcore.metadata_request import metadata_request
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer, producer
-from kafkatx.config.table.row import Setting
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.connection import BrokerConnection
 from kafkatx.networkclient.forks import check_process
 from kafkatx.networkclient.metadata import Listener, Metadata
 from kafkatx.networkclient.nodes import Lane, Nodes
-from kafkatx.networkclient.protocol import ConnectionLimits
+from kafkatx.networkclient.protocol import BrokerProtocol, ConnectionLimits
 from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.networkclient.wait_warning import FIRST_WARNING_S
 from kafkatx.networkclient.waiters import Waiters
@@ -46,8 +44,6 @@ from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
 from kafkatx.wire.schema import Message
 
 T = TypeVar("T")
-
-RETRIES_INFINITE = 1 << 30
 
 
 class Cluster:
@@ -70,7 +66,7 @@ class Cluster:
         self.reactor = reactor
         self._addresses = addresses or static_addresses(settings)
         self._addresses.listen(self._addresses_changed)
-        self._backoff = _backoff(settings, common.RETRY_BACKOFF_MS, common.RETRY_BACKOFF_MAX_MS)
+        self._backoff = settings.pauses(common.RETRY_BACKOFF_MS, common.RETRY_BACKOFF_MAX_MS)
         self._nodes = Nodes(self._addresses.known, self._connection)
         self._metadata = Metadata(
             reactor,
@@ -160,11 +156,18 @@ class Cluster:
 
         Fires with it; fails as :meth:`request`.
         """
+        ready = self.connected(node_id, lane=lane)
+        return ready.addCallback(lambda protocol: protocol.version_for(request_type, at_most))
+
+    def connected(self, node_id: int, *, lane: Lane = "") -> Deferred[BrokerProtocol]:
+        """Connect to a broker, if disconnected.
+
+        Fires with the connection, another one after it was lost; fails as :meth:`request`.
+        """
         try:
-            ready = self._connection_to(node_id, lane).ready()
+            return self._connection_to(node_id, lane).ready()
         except KafkaTXError as error:
             return fail(error)
-        return ready.addCallback(lambda protocol: protocol.version_for(request_type, at_most))
 
     async def retrying(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Call *attempt* until it succeeds, fails with a final error, or ``api_timeout_s`` is over.
@@ -264,7 +267,7 @@ class Cluster:
                 receive_buffer_bytes=settings[common.RECEIVE_BUFFER_BYTES],
             ),
             connect_s=settings[common.CONNECTION_SETUP_TIMEOUT_MS] / 1000,
-            backoff=_backoff(settings, common.RECONNECT_BACKOFF_MS, common.RECONNECT_BACKOFF_MAX_MS),
+            backoff=settings.pauses(common.RECONNECT_BACKOFF_MS, common.RECONNECT_BACKOFF_MAX_MS),
             make_endpoint=settings.objects.get(common.ENDPOINT.name),
             on_failure=self._broker_failed,
         )
@@ -394,7 +397,3 @@ class Cluster:
         node_id = await self.retrying(ask)
         self._coordinators[group_id] = node_id
         return node_id
-
-
-def _backoff(settings: ClientSettings, first: Setting[int], longest: Setting[int]) -> Backoff:
-    return Backoff(RETRIES_INFINITE, settings[first], settings[longest], JITTER)

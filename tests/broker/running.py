@@ -82,6 +82,7 @@ class BrokerTestCase(SynchronousTestCase):
 
     settings: ClassVar[Mapping[str, str]] = {}
     node = NODE
+    make_endpoint: Any = None
 
     def setUp(self) -> None:
         """Start a broker."""
@@ -100,7 +101,7 @@ class BrokerTestCase(SynchronousTestCase):
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
         metadata = self.make_metadata(config, workers)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
-        broker = Broker(config, metadata, store, self.clock, workers, lambda: self.now_ms)
+        broker = Broker(config, metadata, store, self.clock, workers, lambda: self.now_ms, self.make_endpoint)
         broker.offered = dict(OFFERED)
         starting = metadata.start(self.node)
         if isinstance(workers, Held):

@@ -157,6 +157,12 @@ class Leadership:
                 follower = self.followers[replica_id]
                 follower.caught_up_s = max(follower.caught_up_s, now_s)
 
+    def log_was_cut(self, log_end_offset: int) -> None:
+        """Forget the progress of all replicas, since what they have may be what this log has lost."""
+        self.epoch_start_offset = log_end_offset
+        for replica_id, follower in self.followers.items():
+            self.followers[replica_id] = Follower(follower.broker_epoch, caught_up_s=follower.caught_up_s)
+
     def apply(self, state: PartitionState, min_insync: int, now_s: float) -> None:
         """Take over a new state of the same leader epoch; it settles the change that is asked for."""
         joined = set(state.isr) - set(self.state.isr)

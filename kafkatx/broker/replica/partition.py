@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from kafkatx.broker.replica.commit_waiters import CommitWaiters
 from kafkatx.broker.replica.leadership import Cluster, Leadership
 from kafkatx.broker.replica.logs.offline_log import OfflineLog
 from kafkatx.broker.replica.roles import NO_ROLE, OFFLINE, Following, Leading, Role, choose_role
-from kafkatx.broker.replica.waiters import Waiter, wake_each
+from kafkatx.broker.replica.waiters import Awaited, wake_each
 from kafkatx.config.log_config import LogConfig
-from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IPartitionLog
 from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import PartitionState, TopicPartition
 
 if TYPE_CHECKING:  # few topics are mirrors
-    from kafkatx.config.mirror_record import MirrorRecord
     from kafkatx.broker.requests.produce_reply import ProduceReply
+    from kafkatx.config.mirror_record import MirrorRecord
 
 NEVER = 2**63 - 1
 """The default of ``flush.messages`` and ``flush.ms``."""
@@ -36,7 +34,7 @@ EXPOSE_AFTER_MS = 1000
 would never become visible."""
 
 
-class Partition:
+class Partition(Awaited):
     """A log with a leader, a leader epoch, in-sync replicas and a high watermark.
 
     While this broker is the only replica everything written is replicated: the high watermark is the log's
@@ -58,11 +56,8 @@ class Partition:
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
     :ivar mirror: the record of the mirror that the topic is; None for other topics.
-    :ivar writable: True if clients may produce: this broker leads it, it is not internal, and no link fills it.
-    :ivar delayed_fetches: the fetches that wait for more committed data of this partition.
-    :ivar replica_fetches: the fetches of followers that wait for more data.
-    :ivar delayed_deletes: operations that wait until followers have moved their log starts.
-    :ivar commit_waiters: operations that wait until records are committed.
+    :ivar writable: True if clients may produce: this broker leads it, it is not internal, and no link
+        fills it.
     :ivar min_insync_replicas: the setting.
     :ivar min_insync: the same, at most the number of replicas: with fewer in-sync replicas nothing is
         committed, and acks=all is refused.
@@ -76,33 +71,22 @@ class Partition:
         "_cluster",
         "_kept",
         "_replicas_seen",
-        "_woken_at",
         "acts",
-        "commit_waiters",
-        "delayed_deletes",
-        "delayed_fetches",
-        "error",
         "exposes_flushed",
         "flush_messages",
         "flush_s",
         "flush_timer",
-        "high_watermark",
         "internal",
-        "isr",
         "kept_start",
         "leader",
-        "leader_epoch",
         "leadership",
         "leads",
         "log",
-        "min_insync",
         "min_insync_replicas",
         "mirror",
         "offline",
         "produce_replies",
-        "replica_fetches",
         "replicas",
-        "replicated",
         "role",
         "state",
         "topic_partition",
@@ -127,10 +111,7 @@ class Partition:
         self.offline = isinstance(log, OfflineLog)
         self.internal = self.topic_partition.topic in INTERNAL_TOPICS
         self.mirror = mirror
-        self.delayed_fetches: set[Waiter] = set()
-        self.replica_fetches: set[Waiter] = set()
-        self.delayed_deletes: set[Waiter] = set()
-        self.commit_waiters = CommitWaiters()
+        super().__init__()
         self.min_insync_replicas = min_insync_replicas
         self.flush_timer: IDelayedCall | None = None
         self.produce_replies: dict[int, ProduceReply] = {}
@@ -221,6 +202,8 @@ class Partition:
             leadership.apply(state, self.min_insync, now_s)
             if self.leadership is None:
                 leadership.begin(now_s)
+                if self.mirror is not None and self.mirror.writable:  # since then
+                    self._begin_epoch(state.leader_epoch)
         else:
             if self.mirror is None or self.mirror.writable:
                 self._begin_epoch(state.leader_epoch)
@@ -362,33 +345,15 @@ class Partition:
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         log.deletable_end = self.high_watermark
 
-    # --- mirroring
+    def moved_back(self, high_watermark: int) -> None:
+        """Put the high watermark into the log of a mirror that this broker leads, which was cut or emptied.
 
-    def cut_mirror(self, offset: int) -> None:
-        """Cut the log of a mirror that this broker leads: its source has lost the records from *offset* on.
-
-        The high watermark goes back with it. Of the followers nothing is known any more, until they fetch:
-        their logs may have the lost records.
-
-        :raises OSError: as ``IPartitionLog.truncate_to``.
+        Of the followers nothing is known any more until they fetch: their logs may have what was cut.
         """
-        self.log.truncate_to(offset)
-        self._mirror_moved(min(self.high_watermark, self.log.log_end_offset))
-
-    def restart_mirror(self, offset: int) -> None:
-        """Empty the log of a mirror that this broker leads: its source has deleted all below *offset*.
-
-        :raises OSError: as ``IPartitionLog.restart_at``.
-        """
-        self.log.restart_at(offset)
-        self._mirror_moved(offset)
-
-    def _mirror_moved(self, high_watermark: int) -> None:
-        self.high_watermark = self._woken_at = max(high_watermark, self.log.log_start_offset)
+        self.high_watermark = max(high_watermark, self.log.log_start_offset)
         if self.leadership is not None:
             self.log.deletable_end = self.high_watermark
-            self._kept = None
-            self.leadership = self._lead()
+            self.leadership.log_was_cut(self.log.log_end_offset)
         self.commit_waiters.advance(self)
         self.wake()
 
@@ -412,30 +377,6 @@ class Partition:
     def last_stable_offset(self) -> int:
         """The end for read_committed readers, exclusive: the high watermark, without transactions."""
         return self.high_watermark
-
-    def wake(self) -> None:
-        """Wake all delayed fetches and deletions: the partition has changed."""
-        self._woken_at = self.high_watermark
-        for waiter in (*self.delayed_fetches, *self.replica_fetches, *self.delayed_deletes):
-            waiter.wake()
-
-    def wake_written(self) -> None:
-        """Wake the fetches that wait for what was written: consumers see it when it is committed."""
-        if not self.replicated:
-            wake_each(self.delayed_fetches)
-            return
-        wake_each(self.replica_fetches)
-        self._wake_committed()
-
-    def _wake_committed(self) -> None:
-        if self.high_watermark != self._woken_at:
-            self._woken_at = self.high_watermark
-            wake_each(self.delayed_fetches)
-            self.commit_waiters.advance(self)
-
-    def fail_commits(self, code: ErrorCode) -> None:
-        """End all waiting for commits: this broker leads no more, or in another epoch, or is offline."""
-        self.commit_waiters.fail(code)
 
     def go_offline(self) -> None:
         """Replace the log by one that refuses everything; the caller wakes the delayed fetches."""

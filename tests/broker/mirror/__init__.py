@@ -1,1 +1,1 @@
-"""Tests of ``kafkatx.broker.mirror``."""
+"""Tests of :mod:`kafkatx.broker.mirror`."""

@@ -12,7 +12,7 @@ by now. A promotion takes these steps::
     promoting, with ends              Write: promoted, for good
 
 Why the ends hold: a leader stops when it knows the record of the attempt, and says so with its leader epoch.
-A later leader knows the record, since that was written before its election; so nobody appends any more, in
+A later leader knows the record, since that was written before its election; so no leader appends any more, in
 this attempt. A leader counts if its epoch is that of the cluster's state as the controller knows it, which is
 later than the record; and if its high watermark is its log's end, so that every in-sync replica has all of
 the log.

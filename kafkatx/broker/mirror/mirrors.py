@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kafkatx.broker.mirror.control.controller import MirrorController
     from kafkatx.broker.mirror.manager import MirrorManager
     from kafkatx.clientcore.bootstrap import Address
+    from kafkatx.config.links import LinkSettings
     from kafkatx.networkclient.connection import MakeEndpoint
 
 
@@ -133,6 +134,17 @@ class Mirrors:
 
     def links(self) -> Sequence[LinkStatus]:
         """Return the status of each link; the controller's broker tells of topics and groups as well."""
+        known = {link.name: link for link in self._known_links()}
+        if not self._config[LINKS]:
+            return tuple(known.values())
+        from kafkatx.config.links import link_settings
+
+        unusable = [
+            _unusable(link) for link in link_settings(self._config).values() if link.name not in known
+        ]
+        return [*known.values(), *unusable]
+
+    def _known_links(self) -> Sequence[LinkStatus]:
         if self._manager is None:
             return ()
         controlled = {} if self._controller is None else self._controller.links()
@@ -141,6 +153,13 @@ class Mirrors:
 
 def _is_mirror(topic: Topic) -> bool:
     return KAFKATX_MIRROR in topic.configs
+
+
+def _unusable(link: LinkSettings) -> LinkStatus:
+    why = "its settings cannot be used: see the broker's log"
+    if not link.bootstrap_servers:
+        why = f"mirror.{link.name}.bootstrap.servers is not set"
+    return LinkStatus(link.name, ",".join(link.bootstrap_servers), why)
 
 
 def _joined(link: LinkStatus, controlled: LinkStatus | None) -> LinkStatus:

@@ -27,9 +27,7 @@ import attrs
 
 from kafkatx.clientcore.admin.mirror_status import MirrorStatus
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
-
-NEVER_ALLOCATED = 1 << 61
-"""The first producer id that no cluster hands out: ``kafkatx mirror run`` derives ids from here on."""
+from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 
 
 @attrs.frozen
@@ -209,4 +207,7 @@ def open_transaction(view: View, wanted: Wanted) -> str:
 
 def greatest_producer_id(reports: Iterable[MirrorStatus]) -> int:
     """Return the greatest producer id that the cluster could hand out, too; -1 if there is none."""
-    return max((one.max_producer_id for one in reports if one.max_producer_id < NEVER_ALLOCATED), default=-1)
+    return max(
+        (one.max_producer_id for one in reports if one.max_producer_id < FIRST_DERIVED_PRODUCER_ID),
+        default=-1,
+    )

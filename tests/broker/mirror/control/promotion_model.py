@@ -18,6 +18,7 @@ from kafkatx.broker.mirror.control import promotion
 from kafkatx.broker.mirror.control.promotion import Done, View, Wanted
 from kafkatx.clientcore.admin.mirror_status import MirrorStatus
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
+from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 
 Action: TypeAlias = Callable[[], None]
 
@@ -163,7 +164,7 @@ class World:
         """Let the source's log grow; in the end every transaction is ended."""
         log = self.source[self.any_partition()]
         is_open = self.faults and self.random.random() < 0.1
-        log.append(Batch(self.random.choice((1, 50, 5000, promotion.NEVER_ALLOCATED + 5)), is_open))
+        log.append(Batch(self.random.choice((1, 50, 5000, FIRST_DERIVED_PRODUCER_ID + 5)), is_open))
 
     def leads(self, broker: Broker, number: int) -> bool:
         """Return True if a broker leads a partition, as far as it knows; its lease may not have ended."""

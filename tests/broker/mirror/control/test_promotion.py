@@ -11,7 +11,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.mirror.control import promotion
 from kafkatx.broker.mirror.control.promotion import (
-    NEVER_ALLOCATED,
     ClampGroups,
     Done,
     RaiseProducerIds,
@@ -24,6 +23,7 @@ from kafkatx.broker.mirror.control.promotion import (
 )
 from kafkatx.clientcore.admin.mirror_status import MirrorStatus
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
+from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 from tests.broker.mirror.control.promotion_model import Broken, World
 
 RECORD = MirrorRecord("dc1", uuid.UUID(int=1))
@@ -138,10 +138,10 @@ class StepTests(SynchronousTestCase):
 
     def test_producer_ids(self) -> None:
         """Ids that no cluster hands out do not count, up to the greatest that there can be."""
-        for unused in (NEVER_ALLOCATED, 2**63 - 1):
+        for unused in (FIRST_DERIVED_PRODUCER_ID, 2**63 - 1):
             self.assertEqual(step(ENDED, seen=view({}, {"max_producer_id": unused})), RaiseProducerIds(7))
-        seen = view({"max_producer_id": -1}, {"max_producer_id": NEVER_ALLOCATED - 1})
-        self.assertEqual(step(ENDED, seen=seen), RaiseProducerIds(NEVER_ALLOCATED - 1))
+        seen = view({"max_producer_id": -1}, {"max_producer_id": FIRST_DERIVED_PRODUCER_ID - 1})
+        self.assertEqual(step(ENDED, seen=seen), RaiseProducerIds(FIRST_DERIVED_PRODUCER_ID - 1))
         self.assertEqual(step(ENDED, seen=view({"max_producer_id": 2**62})), RaiseProducerIds(-1))
 
 

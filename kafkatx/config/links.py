@@ -50,7 +50,7 @@ def link_settings(config: BrokerConfig) -> Mapping[str, LinkSettings]:
 
 
 def settings_of(config: BrokerConfig, link: str) -> LinkSettings:
-    """Return the settings of a link that ``mirror.links`` need not have: its mirrors can be promoted still."""
+    """Return the settings of a link, which ``mirror.links`` need not have: its mirrors can be promoted."""
 
     def value(name: str) -> Any:
         return config[attrs.evolve(ROWS[name], name=f"{PREFIX}{link}.{name}")]

@@ -134,9 +134,9 @@ class Mirrors:
 
     def links(self) -> Sequence[LinkStatus]:
         """Return the status of each link; the controller's broker tells of topics and groups as well."""
-        known = {link.name: link for link in self._known_links()}
-        if not self._config[LINKS]:
-            return tuple(known.values())
+        if self._manager is None:
+            return ()
+        known = {link.name: link for link in self._known_links(self._manager)}
         from kafkatx.config.links import link_settings
 
         unusable = [
@@ -144,11 +144,9 @@ class Mirrors:
         ]
         return [*known.values(), *unusable]
 
-    def _known_links(self) -> Sequence[LinkStatus]:
-        if self._manager is None:
-            return ()
+    def _known_links(self, manager: MirrorManager) -> Sequence[LinkStatus]:
         controlled = {} if self._controller is None else self._controller.links()
-        return [_joined(link, controlled.get(link.name)) for link in self._manager.links()]
+        return [_joined(link, controlled.get(link.name)) for link in manager.links()]
 
 
 def _is_mirror(topic: Topic) -> bool:

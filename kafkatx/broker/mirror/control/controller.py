@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, DeferredLock, gatherResults
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from kafkatx.broker.mirror.control.group_plan import MirroredTopics
 from kafkatx.broker.mirror.control.link_control import LinkControl
 from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
 from kafkatx.broker.mirror.control.rounds import Rounds
@@ -98,7 +99,13 @@ class MirrorController:
             self._end()
             return
         states = StatesRound(
-            self._broker_id, self._metadata, self._commands, self._target, self._status, self._lock
+            self._broker_id,
+            self._metadata,
+            self._commands,
+            self._target,
+            self._status,
+            self._lock,
+            self._copy_groups,
         )
 
         async def work() -> float:
@@ -107,6 +114,11 @@ class MirrorController:
         self._states = Rounds(self._clock, work, "a look at the states of mirrors", self._limited_log)
         self._states.wake()
         self._look_at_links()
+
+    async def _copy_groups(self, link: str, topics: MirroredTopics) -> None:
+        control = self._links.get(link)
+        if control is not None:
+            await control.copy_groups(topics)
 
     def _look_at_links(self) -> None:
         wanted = {name: one for name, one in link_settings(self._config).items() if one.bootstrap_servers}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from twisted.internet.defer import Deferred, DeferredLock, gatherResults
+from twisted.internet.defer import Deferred, DeferredLock, TimeoutError, gatherResults
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from kafkatx.broker.mirror.control.group_plan import MirroredTopics
 from kafkatx.broker.mirror.control.groups_round import GroupsRound
 from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
 from kafkatx.broker.mirror.control.rounds import Rounds
@@ -20,6 +21,9 @@ from kafkatx.config.mirror_record import record_of
 from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IMetadataStore
 from kafkatx.net.limited_log import LimitedLog
+
+LAST_COPY_S = 15.0
+"""Longest time for the last copy of groups' offsets: without a source a promotion does not wait for it."""
 
 MOST_NAMED = 3
 """Topics that a status names; the log has all."""
@@ -49,6 +53,8 @@ class LinkControl:
         self.settings = settings
         self._metadata = metadata
         self._source = source
+        self._target = target
+        self._lock = lock
         self._clock = clock
         self._error = ""
         self._topics = TopicsRound(metadata, commands, source, excluded)
@@ -103,6 +109,23 @@ class LinkControl:
                 error=error,
             )
         return self.settings.groups_interval_ms / 1000
+
+    async def copy_groups(self, topics: MirroredTopics) -> None:
+        """Copy the offsets of groups for topics that are about to be promoted, once, if that is possible."""
+        last = GroupsRound(self._source, self._target, lambda: topics, self._lock, self._clock)
+        running = Deferred.fromCoroutine(last.run(self.settings)).addTimeout(LAST_COPY_S, self._clock)
+        try:
+            await running
+        except TimeoutError:
+            error = f"the source has not answered within {LAST_COPY_S:g} s"
+        else:
+            error = last.counts.error
+        if error:
+            self._log.warn(
+                "groups of link {link} go on in promoted topics at offsets that were copied before: {error}",
+                link=self.settings.name,
+                error=error,
+            )
 
     def _mirrored(self) -> Mapping[str, int]:
         """Return the number of partitions of each topic that is mirrored now."""

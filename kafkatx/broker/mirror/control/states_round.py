@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import attrs
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
@@ -15,7 +16,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.changes import Changes
-from kafkatx.broker.mirror.control.group_plan import beyond
+from kafkatx.broker.mirror.control.group_plan import MirroredTopics, beyond
 from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
 from kafkatx.broker.mirror.control.promotion import (
     ClampGroups,
@@ -39,6 +40,8 @@ from kafkatx.config.mirror_record import MirrorRecord, MirrorState, record_of
 from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IMetadataStore
 
+CopyGroups: TypeAlias = Callable[[str, MirroredTopics], Awaitable[None]]
+
 SOON_S, LATER_S = 0.3, 30.0
 """Pauses until the next round: while something is under way, and when all is as it should be."""
 
@@ -48,6 +51,7 @@ class StatesRound:
 
     :param status: returns the status of the mirrored partitions that this broker leads.
     :param lock: held while committed offsets are clamped: no copies of offsets are under way then.
+    :param copy_groups: copies the offsets of groups for topics of a link, as far as the source is reached.
     """
 
     _log = Logger()
@@ -60,6 +64,7 @@ class StatesRound:
         target: OwnBrokers,
         status: Callable[[], Sequence[MirrorStatus]],
         lock: DeferredLock,
+        copy_groups: CopyGroups,
     ) -> None:
         self._broker_id = broker_id
         self._metadata = metadata
@@ -67,6 +72,7 @@ class StatesRound:
         self._target = target
         self._status = status
         self._lock = lock
+        self._copy_groups = copy_groups
         self._changes = Changes()
         self._done: dict[tuple[str, int], Done] = {}
         self._waits: dict[str, str] = {}
@@ -141,6 +147,8 @@ class StatesRound:
             above = max(step.above for step in raised.values())
             if await self._try(self._changes.carry_through(raise_producer_ids(self._metadata, above))):
                 self._note(raised, records, raised=True)
+        if clamped:
+            await self._copy_last(clamped, records)
         if clamped and await self._try(self._clamp(clamped)):
             self._note(clamped, records, clamped=True)
 
@@ -185,6 +193,16 @@ class StatesRound:
                 state=after.state.value,
                 why=f": {after.reason}" if after.reason else "",
             )
+
+    async def _copy_last(
+        self, ends: Mapping[str, tuple[int, ...]], records: Mapping[str, MirrorRecord]
+    ) -> None:
+        """Copy the offsets that groups have at the source now: they may have moved since the last round."""
+        by_link: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for name, some in ends.items():
+            by_link[records[name].link][name] = len(some)
+        for link, topics in by_link.items():
+            await self._copy_groups(link, topics)
 
     async def _clamp(self, ends: Mapping[str, tuple[int, ...]]) -> None:
         """Set the committed offsets of all groups that are beyond the ends to these.

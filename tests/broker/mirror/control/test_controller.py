@@ -263,6 +263,27 @@ class PromotionTests(ControlCase):
         self.advance(2)
         self.assertIs(self.state(), MirrorState.PROMOTED)
 
+    def test_last_copy(self) -> None:
+        """Groups go on at the offsets that they have at the source when the topic is promoted."""
+        self.alter(groups_interval_ms="86400000")
+        self.advance(2)
+        self.source.groups["g"] = {T0: OffsetAndMetadata(2), T1: OffsetAndMetadata(0)}
+        self.source.groups["new"] = {T0: OffsetAndMetadata(3)}
+        self.assertEqual(self.offsets("g")[0].offset, 9)
+        self.alter(promoted="t")
+        self.advance(4)
+        self.assertIs(self.state(), MirrorState.PROMOTED)
+        self.assertEqual({number: one.offset for number, one in self.offsets("g").items()}, {0: 2, 1: 0})
+        self.assertEqual(self.offsets("new")[0].offset, 3)
+
+    def test_silent_source(self) -> None:
+        """A source that accepts connections and says nothing does not hold up a promotion for long."""
+        for node_id in self.source.node_ids:
+            self.network.cut |= {(100 + node_id, broker_id) for broker_id in self.brokers}
+        self.alter(promoted="t")
+        self.advance(25)
+        self.assertIs(self.state(), MirrorState.PROMOTED)
+
     def test_without_link(self) -> None:
         """A mirror whose link and source are gone can be promoted."""
         self.run_to_end(self.brokers[1].metadata.alter_broker_configs("", lambda old: {}))

@@ -28,7 +28,15 @@ class StatesRoundTests(ControlCase):
         mirrors = self.brokers[self.controller].broker.mirrors
         assert mirrors._controller is not None
         one = mirrors._controller
-        return StatesRound(self.controller, one._metadata, one._commands, one._target, one._status, one._lock)
+        return StatesRound(
+            self.controller,
+            one._metadata,
+            one._commands,
+            one._target,
+            one._status,
+            one._lock,
+            one._copy_groups,
+        )
 
     def test_pauses(self) -> None:
         """While nothing is to be done the next round is late, else soon."""

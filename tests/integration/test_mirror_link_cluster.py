@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.blocking import Cluster
+from kafkatx.blocking.admin.mirrors import Mirrors
 from kafkatx.errors import KafkaTXError
 from kafkatx.testing import EmbeddedCluster
 from tests.integration.links import LinkCase
@@ -31,7 +32,7 @@ class ThreeBrokersTests(LinkCase):
         until(lambda: self.group("g") == ["60", "60"], "the group is copied")
         with Cluster(self.target) as cluster:
             controller = cluster.metadata([]).controller_id
-        self.kafkatx("mirror", "promote", "dc1", "--yes")
+            Mirrors(cluster).alter({"mirror.dc1.promoted": ".*"})
         self.brokers.brokers[controller].kill()
 
         def is_promoted() -> bool:

@@ -44,12 +44,13 @@ class SourceEvents(Choices):
             (self._commit, 4),
             (self._elect, 3),
             (self._lose, 3),
-            (self._delete, 2),
+            (self._delete, 3),
+            (self._retain, 2),
             (self._end, 2),
             (self._listen, 4),
             (self._change_state, 5),
-            (self._promote, 6),
-            (self._produce, 6),
+            (self._promote, 10),
+            (self._produce, 10),
             (self._move_leader, 4),
         )
 
@@ -71,7 +72,7 @@ class SourceEvents(Choices):
 
     def _lose(self) -> None:
         source = self._world.source
-        offset = max(source.log.start, source.log.end - self._random.choice((1, 2, 5)))
+        offset = max(source.log.start, source.log.end - self._random.choice((1, 2, 5, 1000)))
         source.lose(offset, self._random.choice(source.fake.node_ids))
         self._world.tell(
             f"the source loses records from {offset} on; {source.log.leader} leads in epoch"
@@ -81,8 +82,10 @@ class SourceEvents(Choices):
     def _delete(self) -> None:
         log = self._world.source.log
         start = self._random.randint(log.start, log.high_watermark) if log.high_watermark > log.start else 0
+        if self._random.random() < 0.3:
+            start = log.high_watermark
         bases = [base for base, _, _, _ in log.batches if base <= start] or [log.start]
-        log.delete_below(bases[-1])
+        log.delete_below(start if start == log.end else bases[-1])
         self._world.tell(f"the source starts at {log.start}")
 
     def _end(self) -> None:
@@ -189,6 +192,13 @@ class SourceEvents(Choices):
                 if not done.error:
                     life.broker.replicas.write(partition)
                     world.tell(f"{life.name} takes a producer's record at {done.base_offset}")
+
+    def _retain(self) -> None:
+        """Let the brokers delete what their retention lets go."""
+        for life in self._world.lives():
+            if life.runs and life.ready:
+                for log in list(life.broker.store.logs.values()):
+                    log.retain(life.now_ms())
 
     def _move_leader(self) -> None:
         """Move the leader: the replicas get another order, and the first of them is elected."""

@@ -113,14 +113,10 @@ class MirrorChecks:
             )
         acts = life.acts()
         idle = not acts or record is None or not record.fetched
-        if (
-            seen.idle
-            and idle
-            and not promoted
-            and seen.leader_epoch == partition.leader_epoch
-            and log.log_end_offset > seen.end
-        ):
-            why = "it has no lease" if not acts else f"the record is {record}"
+        ended = life.tree.lease_remaining_s() < 0  # this life was looked at before its lease ended, or froze
+        grown = seen.leader_epoch == partition.leader_epoch and log.log_end_offset > seen.end
+        if grown and not promoted and (ended or (seen.idle and idle)):
+            why = f"the record is {record}" if acts else "it has no lease"
             raise Violation(
                 f"{life.name} appends to {ONE} from {seen.end} to {log.log_end_offset}, though {why}"
             )

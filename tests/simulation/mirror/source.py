@@ -60,7 +60,7 @@ class SourceCluster:
             self.listen(node_id)
 
     def listen(self, node_id: int) -> None:
-        """Let a broker listen, from the beginning or again."""
+        """Make a broker listen, from the beginning or again."""
         self.down.discard(node_id)
         factory = KafkaServerFactory(self.fake.broker(node_id), LIMITS, self.fake.clock)
         self._network.listen(self.lives[node_id], PORT, factory)

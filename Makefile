@@ -160,6 +160,8 @@ simulation: install
 simulate: install
 	@$(BIN)/python -m tests.simulation.replication $(if $(MUTANTS),--mutants) \
 	  --seeds $(or $(SEEDS),1000) --seconds $(or $(SECONDS),600) --first $(or $(FIRST),0)
+	@$(BIN)/python -m tests.simulation.mirror $(if $(MUTANTS),--mutants) \
+	  --seeds $(or $(SEEDS),1000) --seconds $(or $(SECONDS),600) --first $(or $(FIRST),0)
 
 # Bounded: each attack has a fixed size, and the whole ends after ten minutes whatever happens.
 attack: install

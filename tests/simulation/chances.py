@@ -173,9 +173,9 @@ class Chances:
             members = {process.broker_id, *random.sample(able, size)}
             isr = tuple(one for one in each.replicas if one in members)
             epochs = {one: state.brokers[one].epoch for one in isr if one in state.brokers}
-            changes.append(
-                IsrChange(topic_id, TopicPartition(name, number), each, isr, epochs, random.choice((1, 2)))
-            )
+            one = TopicPartition(name, number)
+            leader_epoch = each.leader_epoch + 1 if each.partition_epoch % 3 == 2 else -1  # as of a mirror
+            changes.append(IsrChange(topic_id, one, each, isr, epochs, random.choice((1, 2)), leader_epoch))
         return changes
 
     def _alter_isr(self, process: Process, changes: Sequence[IsrChange] | None) -> None:

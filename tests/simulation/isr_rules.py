@@ -1,7 +1,7 @@
 """The invariants of changes of in-sync replicas, which leaders make.
 
 *   A leader writes a state only for a change that it was told to make, for the topic of that id, and in the
-    life in which the state was given to it. The leader and its epoch stay.
+    life in which the state was given to it. The leader stays; its epoch is the one that the change names.
 *   A replica joins in the life in which the leader has counted it, and not while it is stopping. One that
     stays has not registered again since.
 *   The outcome of a change is true: a state was written as it says, and none if the change was refused,
@@ -84,7 +84,7 @@ class IsrRules:
             f"{one} gets {state}, which was asked for in another topic of its name",
         )
         _require(
-            (state.leader, state.leader_epoch) == (before.leader, before.leader_epoch),
+            (state.leader, state.leader_epoch) == (before.leader, change.next_leader_epoch),
             f"{one}: its leader writes {state} after {before}",
         )
         own = nodes.get(paths.broker(state.leader))
@@ -130,7 +130,7 @@ class IsrRules:
                 _require(
                     (outcome.isr, outcome.partition_epoch) == (change.isr, version)
                     and written is not None
-                    and (written.isr, written.leader_epoch) == (change.isr, change.state.leader_epoch),
+                    and (written.isr, written.leader_epoch) == (change.isr, change.next_leader_epoch),
                     f"{what} ends with {outcome}, but {written} was written",
                 )
             else:

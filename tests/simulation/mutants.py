@@ -60,8 +60,8 @@ def edited(function: Callable[..., Any], edits: Sequence[Edit]) -> Iterator[None
         dict(function.__globals__),
         names,
     )
-    original = function.__code__
-    function.__code__ = names[function.__name__].__code__
+    original, made = function.__code__, names[function.__name__]
+    function.__code__ = (made.fget if isinstance(made, property) else made).__code__
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ the partition, and the follower's offset and epoch    answer
 is not led here, or in another leader epoch           NOT_LEADER_OR_FOLLOWER, FENCED_ or UNKNOWN_LEADER_EPOCH
 has no such replica                                   NOT_LEADER_OR_FOLLOWER: one of the two states is old
 the offset is below the log's start                   OFFSET_OUT_OF_RANGE
+the log knows no epoch, and the follower knows one    OFFSET_OUT_OF_RANGE, but for the log's start
 the log ends the follower's last epoch earlier        ``diverging_epoch``: it truncates (KAFKA-10554)
 the offset is above the log's end                     OFFSET_OUT_OF_RANGE
 else                                                  records, high watermark, log start; counted as progress
@@ -225,7 +226,8 @@ class ReplicaFetch(FetchByIds):
         if asked.last_fetched_epoch >= 0:
             epoch, end_offset = log.end_offset_for_epoch(asked.last_fetched_epoch)
             if end_offset < 0:
-                return self._out_of_range()
+                # an emptied mirror, which notes no epoch of its own: all that could differ is deleted
+                return ErrorCode.NONE if offset == log.log_start_offset else self._out_of_range()
             if epoch < asked.last_fetched_epoch or end_offset < offset:
                 has_lease = self._broker.replicas.has_lease()
                 return DIVERGED if has_lease else ErrorCode.NOT_LEADER_OR_FOLLOWER

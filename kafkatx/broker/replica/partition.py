@@ -111,7 +111,7 @@ class Partition(Awaited):
         self.offline = isinstance(log, OfflineLog)
         self.internal = self.topic_partition.topic in INTERNAL_TOPICS
         self.mirror = mirror
-        super().__init__()
+        Awaited.__init__(self)
         self.min_insync_replicas = min_insync_replicas
         self.flush_timer: IDelayedCall | None = None
         self.produce_replies: dict[int, ProduceReply] = {}

@@ -53,7 +53,7 @@ class MirrorMixin(BrokerTestCase):
         return self.__dict__.get("clock") or super().make_clock()
 
     def listen(self, node_id: int) -> None:
-        """Let a broker of the source accept connections."""
+        """Make a broker of the source accept connections."""
         factory = KafkaServerFactory(self.source.broker(node_id), LIMITS, self.clock)
         self.network.listen(node_id, (self.source.host(node_id), PORT), factory)
 
@@ -94,7 +94,7 @@ class MirrorMixin(BrokerTestCase):
     # --- what happens
 
     def pump(self, seconds: float = 0.5) -> None:
-        """Let time pass."""
+        """Advance the clock in small steps."""
         for _ in range(max(1, round(seconds / STEP_S))):
             self.clock.advance(STEP_S)
 
@@ -143,7 +143,7 @@ class ReplicatedMirrorCase(MirrorMixin, ReplicatedTestCase):
         return self.make_replicated("t", [(1, 2, 3)] * partitions, configs)
 
     def following(self, *brokers: int) -> None:
-        """Let followers fetch all that the leader has."""
+        """Note that followers have fetched all that the leader has."""
         self.replicate(self.partition, self.partition.log.log_end_offset, *brokers)
 
 

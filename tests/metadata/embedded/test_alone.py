@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config import BrokerConfig
@@ -39,6 +40,32 @@ class LoneBrokerTests(SynchronousTestCase):
         )
         self.successResultOf(self.store.delete_topic("t"))
         self.assertEqual(self.successResultOf(self.store.alter_isr([same])), [ErrorCode.UNKNOWN_TOPIC_ID])
+
+    def test_leader_epoch(self) -> None:
+        """The leader epoch can be raised, and only raised; it is in the database."""
+        topic = self.store.state.topics["t"]
+        state = topic.partitions[0]
+        raising = IsrChange(topic.topic_id, ONE, state, (3,), {}, 1, 7)
+        (after,) = self.successResultOf(self.store.alter_isr([raising]))
+        self.assertEqual(after, attrs.evolve(state, leader_epoch=7))
+        self.assertEqual(self.store.state.topics["t"].partitions[0], after)
+        database = self.store._opened()
+        self.assertEqual(database.topics()["t"].partitions[0].leader_epoch, 7)
+        lower = IsrChange(topic.topic_id, ONE, self.store.state.topics["t"].partitions[0], (3,), {}, 1, 5)
+        self.assertEqual(self.successResultOf(self.store.alter_isr([lower])), [after])
+        self.assertEqual(
+            self.successResultOf(self.store.alter_isr([raising])), [ErrorCode.INVALID_UPDATE_VERSION]
+        )
+        database.raise_leader_epochs({ONE: 3, NONE: 9})
+        self.assertEqual(database.topics()["t"].partitions[0].leader_epoch, 7)
+
+    def test_leader_epoch_of_a_deleted_topic(self) -> None:
+        """An epoch that is to be raised while the topic is deleted changes nothing."""
+        topic = self.store.state.topics["t"]
+        deleting = self.store.delete_topic("t")
+        raising = IsrChange(topic.topic_id, ONE, topic.partitions[0], (3,), {}, 1, 7)
+        self.successResultOf(deleting)
+        self.assertEqual(self.successResultOf(self.store.alter_isr([raising])), [ErrorCode.UNKNOWN_TOPIC_ID])
 
     def test_elect_leaders(self) -> None:
         """No partition needs an election."""

@@ -26,11 +26,18 @@ class Failed(AssertionError):
     :ivar history: what has happened, a line each.
     """
 
-    def __init__(self, seed: int, steps: int, violation: Exception, history: Sequence[str]) -> None:
+    def __init__(
+        self,
+        seed: int,
+        steps: int,
+        violation: Exception,
+        history: Sequence[str],
+        module: str = "tests.simulation.replication",
+    ) -> None:
         lines = [*history[-SHOWN_LINES:], f"VIOLATION: {violation}"]
         if len(history) > SHOWN_LINES:
             lines.insert(0, f"... {len(history) - SHOWN_LINES} lines before")
-        command = f"python -m tests.simulation.replication --seed {seed} --steps {steps}"
+        command = f"python -m {module} --seed {seed} --steps {steps}"
         lines.append(f"alone, and with its whole history: {command}")
         super().__init__("\n".join(lines))
         self.seed = seed

@@ -52,7 +52,7 @@ class World:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         global_random.seed(seed)
-        self.plan = Plan.of_seed(seed, self.random)
+        self.plan = self.make_plan(seed)
         self.history: list[str] = []
         self.calm = self.over = False
         self.producer_ids = 1000
@@ -79,6 +79,10 @@ class World:
         self._violation: Exception | None = None
         self._speaker = ""
         self._known: dict[int, list[tuple[int, ChangeRecord]]] = {}
+
+    def make_plan(self, seed: int) -> Plan:
+        """Draw the plan of a seed."""
+        return Plan.of_seed(seed, self.random)
 
     def __call__(self, event: LogEvent) -> None:
         """Take it as a violation that a failure was logged."""

@@ -80,7 +80,7 @@ class TopicSettings:
         min_insync = topic_value(self._config, configs, topic_configs.MIN_INSYNC_REPLICAS)
         config = log_config(self._config, configs)
         if KAFKATX_MIRROR in configs and not _is_writable(configs):
-            config = attrs.evolve(config, retention_policy=KEEP)
+            config = attrs.evolve(config, retention_policy=KEEP, retention_ms=-1, retention_bytes=-1)
         return config, min_insync
 
 

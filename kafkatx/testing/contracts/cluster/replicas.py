@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
 from twisted.internet.defer import CancelledError, Deferred
 
 from kafkatx.errors import ErrorCode
@@ -62,6 +63,23 @@ class ReplicasContract(ClusterStoreCase):
         self.assertEqual(after.partition_epoch, before.partition_epoch + 1)
         self.assertGreater(after.revision, before.revision)
         await self.until(second, lambda state: state_of(second) == after)
+
+    async def test_leader_epoch(self) -> None:
+        """Check that a leader raises its own leader epoch, and leads in it; a lower one changes nothing."""
+        first, second, _ = await self.replicated()
+        before = state_of(first)
+        raising = attrs.evolve(isr_change(first, [1]), leader_epoch=before.leader_epoch + 5)
+        after = await self.altered(first, raising)
+        assert isinstance(after, PartitionState)
+        self.assertEqual((after.leader, after.leader_epoch, after.isr), (1, before.leader_epoch + 5, (1,)))
+        self.assertEqual(after, state_of(first))
+        self.assertTrue(first.state.leads(1, after))
+        await self.until(second, lambda state: state_of(second) == after)
+        lower = attrs.evolve(isr_change(first, [1]), leader_epoch=before.leader_epoch)
+        again = await self.altered(first, lower)
+        assert isinstance(again, PartitionState)
+        self.assertEqual(again.leader_epoch, after.leader_epoch)
+        self.assertEqual(await self.altered(first, raising), ErrorCode.INVALID_UPDATE_VERSION)
 
     async def test_eligible(self) -> None:
         """Check that brokers that leave too few in-sync replicas are eligible until enough are in sync."""

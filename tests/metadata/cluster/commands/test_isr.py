@@ -104,6 +104,16 @@ class RefusalTests(SynchronousTestCase):
 
 
 class NextStateTests(SynchronousTestCase):
+    def test_leader_epoch(self) -> None:
+        """A leader epoch above the state's is taken over, and the change is made only with it."""
+        raising = evolve(change(1, 2), leader_epoch=STATE.leader_epoch + 2)
+        after = next_state(cluster(), raising, STATE)
+        self.assertEqual((after.leader, after.leader_epoch), (STATE.leader, STATE.leader_epoch + 2))
+        self.assertTrue(is_made(raising, after))
+        self.assertFalse(is_made(raising, evolve(after, leader_epoch=STATE.leader_epoch)))
+        lower = evolve(change(1, 2), leader_epoch=STATE.leader_epoch - 1)
+        self.assertEqual(next_state(cluster(), lower, STATE).leader_epoch, STATE.leader_epoch)
+
     def test_next(self) -> None:
         """The leader and its epoch stay; the partition epoch increases; the leader has recovered."""
         state = evolve(STATE, recovering=True, adding=(3,))

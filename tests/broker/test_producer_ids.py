@@ -25,7 +25,7 @@ class ProducerIdTests(BrokerTestCase):
 
 
 class PromotionTests(BrokerTestCase):
-    """What is reserved when a mirrored topic is promoted."""
+    """Reserved ids when a mirrored topic is promoted."""
 
     def setUp(self) -> None:
         """Make ids that are reserved from a store of the test, and a mirror."""

@@ -84,7 +84,7 @@ class RemoveTests(LinkCase):
         self.assertIn("there is no link 'dc9': see `kafkatx mirror status`", self.err.text())
 
     def test_not_confirmed(self) -> None:
-        """Without --yes nothing happens where nobody can be asked."""
+        """Without --yes nothing happens where no person can be asked."""
         self.mirror("remove", "dc1", exit_code=2)
         self.assertIn("mirror.dc1.topics", self.settings)
 

@@ -10,7 +10,7 @@ from tests.cli.mirror.link_case import T0, T1, U0, LinkCase
 
 class PromoteTests(LinkCase):
     def setUp(self) -> None:
-        """Let time pass by waiting only."""
+        """Use a clock that waiting alone moves."""
         super().setUp()
         self.now_s = 0.0
         self.polls = 0
@@ -21,7 +21,7 @@ class PromoteTests(LinkCase):
         return self.now_s
 
     def sleep(self, seconds: float) -> None:
-        """Let the leaders promote t after the third look."""
+        """Promote t after the third look."""
         self.now_s += seconds
         self.polls += 1
         if self.polls == 3:

@@ -61,7 +61,7 @@ class StatusTests(LinkCase):
         self.mirror("status", exit_code=1)
 
     def test_unknown(self) -> None:
-        """A link that nobody knows is an error; one that was removed is known by its mirrors."""
+        """An unknown link is an error; one that was removed is known by its mirrors."""
         self.mirror("status", "dc9", exit_code=1)
         self.cluster.links = {}
         self.mirror("status", "dc1")

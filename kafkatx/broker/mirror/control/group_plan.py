@@ -1,4 +1,4 @@
-"""Which committed offsets of groups a link copies, and which it leaves alone. Pure.
+"""The committed offsets of groups that a link copies, and the groups that it leaves alone. Pure.
 
 Offsets are the same on both sides, so they are copied as they are. A group that is used here is never
 overwritten. It is used if it has members or has had some, or if another client has committed one of its

@@ -79,7 +79,7 @@ class Wait:
 
 @attrs.frozen
 class RaiseProducerIds:
-    """Let the cluster hand out only producer ids above this one; -1: any."""
+    """Raise the producer ids that the cluster hands out above this one; -1: they may be any."""
 
     above: int
 

@@ -239,7 +239,7 @@ def _wanted(config: BrokerConfig, name: str, record: MirrorRecord) -> Wanted:
 
 
 async def raise_producer_ids(metadata: IMetadataStore, above: int) -> None:
-    """Let the cluster hand out only producer ids above one that was used; -1: none was.
+    """Raise the producer ids that the cluster hands out above one that was used; -1: none was.
 
     :raises RequestError: the ids cannot be reserved now.
     """

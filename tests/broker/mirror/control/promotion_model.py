@@ -50,7 +50,7 @@ class Shared:
 
 @attrs.define
 class Batch:
-    """What one offset of the log holds: a producer's id, and whether a transaction is open after it."""
+    """The content of one offset: a producer's id, and whether a transaction is open after it."""
 
     producer_id: int
     open_transaction: bool
@@ -161,7 +161,7 @@ class World:
     # --- source, leaders and followers
 
     def produce(self) -> None:
-        """Let the source's log grow; in the end every transaction is ended."""
+        """Add to the source's log; in the end every transaction is ended."""
         log = self.source[self.any_partition()]
         is_open = self.faults and self.random.random() < 0.1
         log.append(Batch(self.random.choice((1, 50, 5000, FIRST_DERIVED_PRODUCER_ID + 5)), is_open))
@@ -173,7 +173,7 @@ class World:
         return broker.live and mine.leader == broker.id and mine.epoch == true.epoch
 
     def begin_append(self) -> None:
-        """Let a leader that knows of no stop begin to append the next batches."""
+        """Begin to append the next batches at a leader that knows of no stop."""
         broker, number = self.any_broker(), self.any_partition()
         if self.leads(broker, number) and self.changes[broker.records].record.fetched:
             broker.under_way.add(number)
@@ -188,7 +188,7 @@ class World:
                 log += self.source[number][len(log) : len(log) + self.random.randint(1, 3)]
 
     def copy(self) -> None:
-        """Let a follower copy its leader's log; it is in sync again when it has all."""
+        """Copy a leader's log to a follower, which is in sync again when it has all."""
         number = self.any_partition()
         others = [one for one in BROKERS if one != self.state.leaders[number].leader]
         broker = self.brokers[self.random.choice(others)]
@@ -205,7 +205,7 @@ class World:
         )
 
     def learn(self) -> None:
-        """Let a broker learn of some changes."""
+        """Tell a broker of some changes."""
         broker = self.any_broker()
         if broker.live:
             latest = len(self.changes) - 1
@@ -236,14 +236,14 @@ class World:
         )
 
     def look(self) -> None:
-        """Let a controller collect some reports; the present one decides."""
+        """Collect some reports for a controller; the present one decides."""
         for number in range(self.partitions):
             if self.random.random() < 0.8:
                 self.report(number)
         self.decide()
 
     def report(self, number: int) -> None:
-        """Let a broker that believes to lead answer a controller, also when it does not lead any more."""
+        """Report to a controller by a broker that believes to lead, also when it does not lead any more."""
         believing = [
             broker
             for broker in self.brokers.values()
@@ -254,7 +254,7 @@ class World:
             self.random.choice(self.controllers).reports[number] = told
 
     def decide(self) -> None:
-        """Let the controller choose its next step, by all changes so far."""
+        """Choose the controller's next step, by all changes so far."""
         controller = self.controllers[-1]
         if controller.step is None:
             record = self.state.record
@@ -282,7 +282,7 @@ class World:
             controller.done[controller.attempt] = done
 
     def copy_groups(self) -> None:
-        """Let the controller copy an offset of a group, which may be beyond the log here."""
+        """Copy an offset of a group, which may be beyond the log here."""
         number = self.any_partition()
         if self.state.record.state is MirrorState.MIRRORING:
             self.groups[number] = self.random.randint(0, len(self.source[number]))
@@ -311,7 +311,7 @@ class World:
                 self.change_leader(number, attrs.evolve(known, isr=isr))
 
     def restart(self) -> None:
-        """Let a dead broker come back; it answers by what it knew before, until it learns."""
+        """Start a dead broker again; it answers by what it knew before, until it learns."""
         self.any_broker().live = True
 
     def new_controller(self) -> None:

@@ -13,9 +13,11 @@ from kafkatx.broker.mirror.mirrored_partition import MirroredPartition
 from kafkatx.clientcore.admin.mirror_status import MirrorStatus
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.config.mirror_record import MirrorState
+from kafkatx.records.builder import build_values
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from tests.broker.mirror.control.case import ControlCase
+from tests.broker.running import produce_request
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -145,7 +147,7 @@ class GroupsTests(ControlCase):
         }
 
     def moved(self, offset: int) -> None:
-        """Let the group commit at the source, and wait for the copy."""
+        """Commit for the group at the source, and wait for the copy."""
         self.source.groups["g"] = {T0: OffsetAndMetadata(offset, "", 0)}
         self.advance(3)
 
@@ -262,6 +264,28 @@ class PromotionTests(ControlCase):
         self.alter(promoted="")
         self.advance(2)
         self.assertIs(self.state(), MirrorState.PROMOTED)
+
+    def test_retried_batch(self) -> None:
+        """A producer of the source that retries its batch here gets the offset that it has, and goes on."""
+        batch = build_values(
+            [b"x", b"y"], self.stores.now_ms(), producer_id=9, producer_epoch=0, base_sequence=0
+        )
+        self.log().add_batch(batch)
+        self.advance(2)
+        self.alter(promoted="t")
+        self.advance(4)
+        self.assertEqual(self.record().ends, (5, 1))
+        leader = self.leaders("t")[0]
+        response = self.ask(leader, 0, 9, produce_request(batch))
+        (told,) = response.responses[0].partition_responses
+        self.assertEqual((told.error_code, told.base_offset), (0, 3))
+        following = build_values(
+            [b"z"], self.stores.now_ms(), producer_id=9, producer_epoch=0, base_sequence=2
+        )
+        response = self.ask(leader, 0, 9, produce_request(following))
+        (told,) = response.responses[0].partition_responses
+        self.assertEqual((told.error_code, told.base_offset), (0, 5))
+        self.assertEqual(self.values("t", 0)[3:], [b"x", b"y", b"z"])
 
     def test_last_copy(self) -> None:
         """Groups go on at the offsets that they have at the source when the topic is promoted."""

@@ -1,4 +1,4 @@
-"""Which offsets of groups are copied, and which groups are left alone."""
+"""The offsets of groups that are copied, and the groups that are left alone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class UsedTests(SynchronousTestCase):
             self.assertTrue(self.used({T0: other}, written={T0: at(1, "x")}))
 
     def test_metadata_of_source(self) -> None:
-        """Of offsets with metadata of their own, those that are not ahead of the source are the link's."""
+        """Offsets with metadata of their own are the link's if they are not ahead of the source."""
         source = {T0: OffsetAndMetadata(5, "x")}
         self.assertFalse(self.used({T0: at(5, "x")}, source))
         self.assertFalse(self.used({T0: at(4, "older")}, source))
@@ -84,7 +84,7 @@ class ChangesTests(SynchronousTestCase):
         self.assertEqual(beyond(here, {"t": (5, 5)}), {T1: OffsetAndMetadata(5)})
 
     def test_read(self) -> None:
-        """Of an answer count the known partitions of the wanted topics that have an offset."""
+        """Known partitions of wanted topics that have an offset are read from an answer."""
         topics = [
             m.OffsetFetchResponseTopics(
                 "t",

@@ -129,7 +129,7 @@ class GroupsRoundTests(SynchronousTestCase):
         self.assertEqual(self.rounds.counts.completed_s, self.clock.seconds())
 
     def test_promoted_meanwhile(self) -> None:
-        """What waits for the end of a promotion is not committed for a topic that is promoted then."""
+        """Offsets that wait for the end of a promotion are not committed for the promoted topic."""
         self.successResultOf(self.lock.acquire())
         running = Deferred.fromCoroutine(self.rounds.run(LINK))
         self.topics = {}

@@ -26,7 +26,7 @@ class OwnBrokersTests(ControlCase):
         self.addCleanup(lambda: self.stores.run(self.own.close()))
 
     def join(self, group: str) -> None:
-        """Let a member join a group."""
+        """Join a group as a member."""
         protocols = [JoinGroupRequestProtocol("range", b"")]
         request = JoinGroupRequest(group, 30_000, 30_000, "", None, "consumer", protocols)
         self.ask(self._coordinator(group), 11, 3, request)

@@ -182,7 +182,7 @@ MUTANTS: dict[str, Callable[..., Any]] = {
 
 class ModelTests(SynchronousTestCase):
     def test_holds(self) -> None:
-        """Whatever happens, in whatever order, what must hold does; and in the end the topic is promoted."""
+        """All that must hold does after each step; and in the end the topic is promoted."""
         for seed in range(SEEDS):
             World(seed).run(STEPS)
 

@@ -45,7 +45,7 @@ class RecordsTests(BrokerTestCase):
         self.assertEqual({**self.configs, KAFKATX_MIRROR: ""}, {**before, KAFKATX_MIRROR: ""})
 
     def test_changed(self) -> None:
-        """If another record is there, nothing is written."""
+        """Nothing is written if another record is there."""
         self.successResultOf(self.replace(RECORD, PAUSED))
         self.failureResultOf(self.replace(RECORD, attrs.evolve(RECORD, attempt=1)), RecordChanged)
         self.assertEqual(record_of(self.configs), PAUSED)

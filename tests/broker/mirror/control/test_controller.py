@@ -8,9 +8,11 @@ from typing import Any
 import attrs
 
 from kafkatx.broker.mirror.control.group_plan import mark_of
+from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
 from kafkatx.broker.mirror.control.states_round import StatesRound
 from kafkatx.broker.mirror.mirrored_partition import MirroredPartition
 from kafkatx.clientcore.admin.mirror_status import MirrorStatus
+from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.config.mirror_record import MirrorState
 from kafkatx.records.builder import build_values
@@ -20,6 +22,10 @@ from tests.broker.mirror.control.case import ControlCase
 from tests.broker.running import produce_request
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+async def _lose(*_: object) -> None:
+    raise ConnectionFailed("lost")
 
 
 class TopicsTests(ControlCase):
@@ -289,12 +295,14 @@ class PromotionTests(ControlCase):
 
     def test_last_copy(self) -> None:
         """Groups go on at the offsets that they have at the source when the topic is promoted."""
-        self.alter(groups_interval_ms="86400000")
-        self.advance(2)
+        patch = self.patch(OwnBrokers, "groups", _lose)
+        self.alter(promoted="t")
+        self.advance(4)
         self.source.groups["g"] = {T0: OffsetAndMetadata(2), T1: OffsetAndMetadata(0)}
         self.source.groups["new"] = {T0: OffsetAndMetadata(3)}
+        self.assertEqual(self.record().ends, (3, 1))
         self.assertEqual(self.offsets("g")[0].offset, 9)
-        self.alter(promoted="t")
+        patch.restore()
         self.advance(4)
         self.assertIs(self.state(), MirrorState.PROMOTED)
         self.assertEqual({number: one.offset for number, one in self.offsets("g").items()}, {0: 2, 1: 0})

@@ -8,7 +8,7 @@ from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
-from tests.broker.mirror.control.case import CONFIGS, OFFSETS, ControlCase
+from tests.broker.mirror.control.case import CONFIGS, OFFSETS, ControlCase, FullSource
 
 T0 = TopicPartition("t", 0)
 
@@ -31,6 +31,13 @@ class SourceClientTests(ControlCase):
         found = self.result(self.client.topics(lambda name: name == "t"))
         wanted = SourceTopic(self.source.topics["t"].topic_id, 2, {"retention.ms": "5"})
         self.assertEqual((found.found, found.unclear), ({"t": wanted}, frozenset()))
+
+    def test_internal(self) -> None:
+        """A topic that the source calls internal is not told, whatever its name."""
+        told = self.source._topic("t")
+        told.is_internal = True
+        self.patch(FullSource, "_topic", lambda source, name: told)
+        self.assertEqual(self.result(self.client.topics(every)).found, {})
 
     def test_many_topics(self) -> None:
         """Configs are asked for in pieces."""

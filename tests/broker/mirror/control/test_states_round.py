@@ -6,6 +6,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
 from kafkatx.broker.mirror.control.states_round import LATER_S, SOON_S, StatesRound, raise_producer_ids
+from kafkatx.clientcore.admin.mirror_status import MirrorReport, MirrorStatus
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.config.mirror_record import MirrorState
@@ -46,6 +47,19 @@ class StatesRoundTests(ControlCase):
         self.alter(promoted="t")
         self.assertEqual(self.result(states.run(broker.config)), SOON_S)
         patch.restore()
+
+    def test_two_reports(self) -> None:
+        """A broker that believes to lead still, in an earlier epoch, does not hide the leader's report."""
+        states = self.states()
+        found = [MirrorStatus("dc1", "t", 0, "mirroring", leader_epoch=epoch) for epoch in (1, 2, 1)]
+
+        async def report(*_: object) -> MirrorReport:
+            return MirrorReport((), tuple(found))
+
+        patch = self.patch(OwnBrokers, "report", report)
+        told = self.result(states._reports(["t"]))
+        patch.restore()
+        self.assertEqual(told["t"][0].leader_epoch, 2)
 
     def test_leaders_that_do_not_answer(self) -> None:
         """Nothing is promoted until every leader has answered."""

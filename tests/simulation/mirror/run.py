@@ -8,7 +8,7 @@ import hashlib
 from attrs import frozen
 
 from tests.simulation.mirror.chances import MirrorChances
-from tests.simulation.mirror.world import MirrorWorld
+from tests.simulation.mirror.world import MirrorWorld, uncontrolled
 from tests.simulation.replication.machine import ordered
 from tests.simulation.replication.run import Failed
 from tests.simulation.transactions import Violation
@@ -43,7 +43,7 @@ def run(seed: int, steps: int = STEPS) -> Result:
     violation = None
     gc.disable()  # coroutines of dead processes are not ended in the middle
     try:
-        with ordered(), world:
+        with ordered(), uncontrolled(), world:
             chances = MirrorChances(world)
             chances.begin()
             for _ in range(steps):

@@ -208,6 +208,10 @@ async def _end(broker: Broker) -> int:
 
 
 class ThreeBrokersTests(MirrorCase):
+    def wait_for_end(self, broker: EmbeddedBroker, end: int) -> None:
+        """Wait until the replica of a broker ends at an offset."""
+        until(lambda: inside(broker, _end) == end, f"all replicas end at {end}", WAIT_S)
+
     def test_leaders_change(self) -> None:
         """Leaders come and go while records come, and all three replicas have the source's batches."""
         cluster = EmbeddedCluster(3)
@@ -227,7 +231,7 @@ class ThreeBrokersTests(MirrorCase):
             cluster.start_broker(leader)
         self.assertEqual(self.check_equal(cluster.bootstrap), number)
         for broker in cluster.brokers.values():
-            until(lambda broker=broker: inside(broker, _end) == number, "all replicas are equal", WAIT_S)
+            self.wait_for_end(broker, number)
         for leader in cluster.brokers:
             cluster.move_leader(TOPIC, 0, leader)
             self.assertEqual(self.check_equal(cluster.bootstrap), number)

@@ -111,12 +111,12 @@ class ConfigTests(MirrorCase):
         self.make_mirror()
 
     @property
-    def stored(self) -> str:
+    def known_record(self) -> str:
         """The record of the topic in the cluster's state."""
         text: str = self.broker.metadata.state.topics["t"].configs[KAFKATX_MIRROR]
         return text
 
-    def alter(self, name: str, value: str | None, operation: int = 0) -> int:
+    def set_config(self, name: str, value: str | None, operation: int = 0) -> int:
         """Return the error code of IncrementalAlterConfigs."""
         resources = [AlteredResource(TOPIC, "t", [Altered(name, operation, value)])]
         code: int = self.ask(44, 1, IncrementalAlterConfigsRequest(resources)).responses[0].error_code
@@ -131,25 +131,25 @@ class ConfigTests(MirrorCase):
 
     def test_altered(self) -> None:
         """Clients neither set nor delete the record; other configs they do."""
-        before = self.stored
+        before = self.known_record
         promoted = MirrorRecord("dc1", self.record().source_id, MirrorState.PROMOTED).text()
-        self.assertEqual(self.alter(KAFKATX_MIRROR, promoted), INVALID_CONFIG)
-        self.assertEqual(self.alter(KAFKATX_MIRROR, None, 1), INVALID_CONFIG)
+        self.assertEqual(self.set_config(KAFKATX_MIRROR, promoted), INVALID_CONFIG)
+        self.assertEqual(self.set_config(KAFKATX_MIRROR, None, 1), INVALID_CONFIG)
         self.assertEqual(self.replace(kafkatx_mirror=promoted), INVALID_CONFIG)
-        self.assertEqual(self.alter("segment.bytes", "5000"), 0)
-        self.assertEqual(self.stored, before)
+        self.assertEqual(self.set_config("segment.bytes", "5000"), 0)
+        self.assertEqual(self.known_record, before)
 
     def test_replaced(self) -> None:
         """The record stays if all configs are replaced."""
-        before = self.stored
+        before = self.known_record
         self.assertEqual(self.replace(segment_bytes="5000"), 0)
-        self.assertEqual(self.stored, before)
+        self.assertEqual(self.known_record, before)
         self.assertEqual(self.replace(), 0)
         self.assertEqual(dict(self.broker.metadata.state.topics["t"].configs), {KAFKATX_MIRROR: before})
 
     def test_created(self) -> None:
         """Clients create no mirrors."""
-        configs = [CreatableTopicConfig(KAFKATX_MIRROR, self.stored)]
+        configs = [CreatableTopicConfig(KAFKATX_MIRROR, self.known_record)]
         response = self.ask(19, 7, CreateTopicsRequest([CreatableTopic("other", 1, 1, [], configs)], 1000))
         self.assertEqual(response.topics[0].error_code, INVALID_CONFIG)
         self.assertNotIn("other", self.broker.metadata.state.topics)
@@ -160,5 +160,5 @@ class ConfigTests(MirrorCase):
         resources = [DescribeConfigsResource(TOPIC, name, None) for name in ("t", "plain")]
         mirror, plain = self.ask(32, 4, DescribeConfigsRequest(resources)).results
         (entry,) = [one for one in mirror.configs if one.name == KAFKATX_MIRROR]
-        self.assertEqual((entry.value, entry.read_only), (self.stored, True))
+        self.assertEqual((entry.value, entry.read_only), (self.known_record, True))
         self.assertNotIn(KAFKATX_MIRROR, [one.name for one in plain.configs])

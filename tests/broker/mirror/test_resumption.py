@@ -173,6 +173,19 @@ class StartTests(MirrorCase):
         self.check_equal()
         self.assertEqual(self.partition.log.log_start_offset, 4)
 
+    def test_many(self) -> None:
+        """Many logs begin at their source's starts, some in each turn of the reactor."""
+        topic = self.source.add_topic("t", 50, self.source.topics["t"].topic_id)
+        for log in topic.logs:
+            log.add(b"a")
+            log.add(b"b")
+            log.delete_below(1)
+        self.link()
+        partitions = self.make_mirror(50)
+        self.pump(1.0)
+        for log, partition in zip(topic.logs, partitions, strict=True):
+            self.check_equal(log, partition)
+
     def test_moves(self) -> None:
         """Records that the source deletes are deleted here."""
         self.copy()
@@ -297,7 +310,7 @@ class ReplicatedTests(ReplicatedMirrorCase):
         brokers = dict(self.metadata.state.brokers)
         self.make_mirror()
         self.metadata.change(brokers={one: node for one, node in brokers.items() if one != 3})
-        self.pump()
+        self.pump(10.0)
         self.assertEqual(self.partition.log.log_end_offset, 0)
         self.assertIn("INELIGIBLE_REPLICA", self.status().reason)
         self.metadata.replicate("t", isr=(1, 2))

@@ -72,6 +72,33 @@ def end_of(bootstrap: str) -> int:
         return cluster.offsets(TOPIC, {0: LATEST})[0][0]
 
 
+def make_mirror(
+    target: EmbeddedBroker,
+    source: str,
+    topic_id: UUID,
+    replicas: Iterable[int] | None = None,
+    configs: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Make the link to a source, and the mirror of its topic, at a broker of the target."""
+    record = MirrorRecord("dc1", topic_id)
+    settings = {"mirror.links": "dc1", "mirror.dc1.bootstrap.servers": source}
+
+    async def make(broker: Broker) -> None:
+        await broker.metadata.alter_broker_configs("", lambda old: {**old, **settings})
+        assignment = [tuple(replicas or (broker.node_id,))]
+        await broker.topic_commands.create(TOPIC, assignment, {**configs, KAFKATX_MIRROR: record.text()})
+
+    inside(target, make)
+
+
+def compare(case: SynchronousTestCase, bootstrap: str, source: str) -> int:
+    """Compare a mirror batch by batch; return the number of batches."""
+    code, out, err = run("-b", bootstrap, "--source", source, "-t", TOPIC)
+    case.assertEqual(code, 0, out + err)
+    case.assertIn("0 differences", err)
+    return int(err.split(" batches", 1)[0].rsplit(" ", 1)[1])
+
+
 class MirrorCase(SynchronousTestCase):
     """A source of one broker with a topic, and its mirror."""
 
@@ -92,26 +119,15 @@ class MirrorCase(SynchronousTestCase):
             found: UUID = broker.metadata.state.topics[TOPIC].topic_id
             return found
 
-        record = MirrorRecord("dc1", inside(self.source, topic_id))
-        settings = {"mirror.links": "dc1", "mirror.dc1.bootstrap.servers": self.source.bootstrap}
-
-        async def make(broker: Broker) -> None:
-            await broker.metadata.alter_broker_configs("", lambda old: {**old, **settings})
-            assignment = [tuple(replicas or (broker.node_id,))]
-            configs = {**self.configs, KAFKATX_MIRROR: record.text()}
-            await broker.topic_commands.create(TOPIC, assignment, configs)
-
-        inside(target, make)
+        topic = inside(self.source, topic_id)
+        make_mirror(target, self.source.bootstrap, topic, replicas, self.configs)
 
     def check_equal(self, bootstrap: str) -> int:
         """Wait until the mirror has all; compare it batch by batch; return the number of batches."""
 
         end = end_of(self.source.bootstrap)
         until(lambda: end_of(bootstrap) == end, f"the mirror ends at {end}", WAIT_S)
-        code, _, err = run("-b", bootstrap, "--source", self.source.bootstrap, "-t", TOPIC)
-        self.assertEqual(code, 0, err)
-        self.assertIn("0 differences", err)
-        return int(err.split(" batches", 1)[0].rsplit(" ", 1)[1])
+        return compare(self, bootstrap, self.source.bootstrap)
 
 
 class OneBrokerTests(MirrorCase):
@@ -192,6 +208,10 @@ async def _end(broker: Broker) -> int:
 
 
 class ThreeBrokersTests(MirrorCase):
+    def wait_for_end(self, broker: EmbeddedBroker, end: int) -> None:
+        """Wait until the replica of a broker ends at an offset."""
+        until(lambda: inside(broker, _end) == end, f"all replicas end at {end}", WAIT_S)
+
     def test_leaders_change(self) -> None:
         """Leaders come and go while records come, and all three replicas have the source's batches."""
         cluster = EmbeddedCluster(3)
@@ -211,7 +231,7 @@ class ThreeBrokersTests(MirrorCase):
             cluster.start_broker(leader)
         self.assertEqual(self.check_equal(cluster.bootstrap), number)
         for broker in cluster.brokers.values():
-            until(lambda broker=broker: inside(broker, _end) == number, "all replicas are equal", WAIT_S)
+            self.wait_for_end(broker, number)
         for leader in cluster.brokers:
             cluster.move_leader(TOPIC, 0, leader)
             self.assertEqual(self.check_equal(cluster.bootstrap), number)

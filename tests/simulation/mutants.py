@@ -61,7 +61,8 @@ def edited(function: Callable[..., Any], edits: Sequence[Edit]) -> Iterator[None
         names,
     )
     original, made = function.__code__, names[function.__name__]
-    function.__code__ = (made.fget if isinstance(made, property) else made).__code__
+    getter: Any = made.fget if isinstance(made, property) else made
+    function.__code__ = getter.__code__
     try:
         yield
     finally:

@@ -92,6 +92,7 @@ class Link:
         )
         self.cluster = Cluster(client, clock)
         self._mirrored: dict[MirroredPartition, SourceFetcher | None] = {}
+        self._topics: dict[str, int] = {}
         self._fetchers: dict[int, SourceFetcher] = {}
         self._starting: Deferred[None] | None = None
         self._is_up = False
@@ -109,7 +110,7 @@ class Link:
         """Copy a partition from now on."""
         self._mirrored[one] = None
         one.on_moved = self.cluster.stale
-        self._track()
+        self._track(one.partition.topic_partition.topic, 1)
         if self._starting is None:
             self._starting = Deferred()
             self._starting = Deferred.fromCoroutine(self._start())
@@ -123,15 +124,21 @@ class Link:
         self._take_from(one)
         del self._mirrored[one]
         one.lead_from(None)
-        self._track()
+        self._track(one.partition.topic_partition.topic, -1)
 
     def look_at_producers(self) -> None:
         """Take note of the producers in all logs, before they expire."""
         for one in self._mirrored:
             one.look_at_producers_in_time()
 
-    def _track(self) -> None:
-        self.cluster.track({one.partition.topic_partition.topic for one in self._mirrored}, self)
+    def _track(self, topic: str, change: int) -> None:
+        """Ask for the metadata of the topics that have partitions here."""
+        count = self._topics.get(topic, 0) + change
+        self._topics[topic] = count
+        if not count:
+            del self._topics[topic]
+        if count == 0 or count == change:
+            self.cluster.track(self._topics, self)
 
     def _take_from(self, one: MirroredPartition) -> None:
         fetcher = self._mirrored.get(one)

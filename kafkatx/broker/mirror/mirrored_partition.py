@@ -196,7 +196,7 @@ class MirroredPartition:
         """Ask the source for its leader again; people are told if that helps nothing."""
         self.compare_again()
         self.on_moved()
-        self.pause(f"the source answers {code.name}" if self._failures >= FEW_FAILURES else None)
+        self.pause(f"the source answers {code.name}", patient=True)
 
     def compare_again(self) -> None:
         """Compare the logs again before the next fetch."""
@@ -259,11 +259,15 @@ class MirroredPartition:
         if self.reason:
             self.explain("")
 
-    def pause(self, reason: str | None) -> None:
-        """Ask again later; *reason* is told to people, unless it is None."""
+    def pause(self, reason: str, patient: bool = False) -> None:
+        """Ask again later.
+
+        :param reason: what people are told.
+        :param patient: True if it may be over soon: people are told only if it goes on.
+        """
         self.not_before_s = self._clock.seconds() + self._backoff.pause_s(self._failures)
         self._failures += 1
-        if reason is not None:
+        if not patient or self._failures > FEW_FAILURES:
             self.explain(reason)
 
     def explain(self, reason: str) -> None:

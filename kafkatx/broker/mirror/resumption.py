@@ -31,6 +31,9 @@ from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 from kafkatx.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kafkatx.wire.schema import Message
 
+MOST_CHANGES = 20
+"""Logs that are cut or emptied in one turn of the reactor."""
+
 CONSUMERS = 0
 """The isolation level at which a log ends at its high watermark."""
 
@@ -45,6 +48,7 @@ class Resumption:
     Leaders may change meanwhile, there and here; then nothing follows from an answer.
 
     :param version_for: returns the version of a request that the broker speaks.
+    :param pause: waits for the next turn of the reactor.
     """
 
     _log = Logger()
@@ -55,12 +59,15 @@ class Resumption:
         epochs: LeaderEpochs,
         ask: Ask,
         version_for: Callable[[type[Message]], int],
+        pause: Callable[[], Awaitable[None]],
     ) -> None:
         self._sources = {one: one.source for one in mirrored if one.source is not None}
         self._led: dict[MirroredPartition, int] = {}
         self._epochs = epochs
         self._ask = ask
         self._version_for = version_for
+        self._pause = pause
+        self._changes = 0
 
     async def run(self) -> None:
         """Make the partitions agree with the source; those that do not yet are to be resumed again.
@@ -78,8 +85,14 @@ class Resumption:
                 continue
             if isinstance(start, RequestError):
                 _failed(one, start)
-            else:
-                self._start_at(one, start.offset)
+            elif self._start_at(one, start.offset):
+                await self._changed_file()
+
+    async def _changed_file(self) -> None:
+        """Give the broker's other work its turn after some changes of files."""
+        self._changes += 1
+        if self._changes % MOST_CHANGES == 0:
+            await self._pause()
 
     def _is_current(self, one: MirroredPartition) -> bool:
         """Return True if neither leader has changed."""
@@ -98,7 +111,7 @@ class Resumption:
         for one, epoch in wanted.items():
             code = refused.get(one.partition)
             if code is not None:
-                one.pause(f"its leader epoch could not be raised to {epoch}: {code.name}")
+                one.pause(f"its leader epoch could not be raised to {epoch}: {code.name}", patient=True)
             elif one.partition.leader_epoch >= epoch and one.may_append:
                 self._led[one] = one.partition.leader_epoch
                 ready.append(one)
@@ -160,6 +173,7 @@ class Resumption:
         for one in raised:
             if self._is_current(one):
                 self._cut_one(one, cuts[one])
+                await self._changed_file()
 
     def _cut_one(self, one: MirroredPartition, offset: int) -> None:
         partition = one.partition
@@ -192,8 +206,11 @@ class Resumption:
             return {}
         return list_offsets.results(await self._ask(list_offsets.request(wanted, CONSUMERS), None))
 
-    def _start_at(self, one: MirroredPartition, start: int) -> None:
-        """Begin at the source's log start, if this log ends before it; then the partition is resumed."""
+    def _start_at(self, one: MirroredPartition, start: int) -> bool:
+        """Begin at the source's log start, if this log ends before it; then the partition is resumed.
+
+        Return True if the log was emptied.
+        """
         partition = one.partition
         end_offset = partition.log.log_end_offset
         if end_offset < start:
@@ -201,7 +218,7 @@ class Resumption:
                 partition.log.restart_at(start)
             except OSError as error:
                 one.pause(f"its log failed: {error}")
-                return
+                return False
             partition.moved_back(start)
             self._log.info(
                 "{partition} begins at offset {offset}, the start of the source's log; it had ended at {end}",
@@ -211,6 +228,7 @@ class Resumption:
             )
         one.follow_start(start)
         one.resumed = (self._sources[one], self._led[one])
+        return end_offset < start
 
 
 def _least_epoch(one: MirroredPartition) -> int:

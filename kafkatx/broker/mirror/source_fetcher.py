@@ -167,7 +167,8 @@ class SourceFetcher:
         protocol = await self._connected()
         unresumed = [one for one in ready if not one.is_resumed]
         if unresumed:
-            await Resumption(unresumed, self._epochs, self._ask, protocol.version_for).run()
+            ask, version_for = self._ask, protocol.version_for
+            await Resumption(unresumed, self._epochs, ask, version_for, self._next_turn).run()
             self._well()
             return
         await self._fetch(protocol, ready)
@@ -181,6 +182,9 @@ class SourceFetcher:
             for one in self.mirrored:
                 one.compare_again()
         return protocol
+
+    def _next_turn(self) -> Deferred[None]:
+        return deferLater(self._clock, 0)
 
     async def _ask(self, message: Message, version: int | None) -> Any:
         assert self._protocol is not None
@@ -250,7 +254,7 @@ class SourceFetcher:
                 room -= size
                 if room <= 0:
                     room = TURN_BYTES
-                    await deferLater(self._clock, 0)
+                    await self._next_turn()
 
     def _take_one(
         self, one: MirroredPartition, offset: int, answer: PartitionData, topic: str, topic_id: uuid.UUID

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zope.interface import Interface, implementer
+from zope.interface import Interface
 
 from kafkatx.clientcore.admin.mirror_status import LinkStatus, MirrorStatus
 
-__all__ = ["IMirrorStatus", "LinkStatus", "MirrorStatus", "NoLinks"]
+__all__ = ["IMirrorStatus", "LinkStatus", "MirrorStatus"]
 
 
 class IMirrorStatus(Interface):
@@ -23,16 +23,3 @@ class IMirrorStatus(Interface):
 
     def links() -> Sequence[LinkStatus]:
         """Return the status of each link, in any order."""
-
-
-@implementer(IMirrorStatus)
-class NoLinks:
-    """The status of a broker without links."""
-
-    def status(self) -> Sequence[MirrorStatus]:
-        """Return nothing."""
-        return ()
-
-    def links(self) -> Sequence[LinkStatus]:
-        """Return nothing."""
-        return ()

@@ -206,6 +206,17 @@ class DivergenceTests(ReplicaFetchCase):
             part.diverging_epoch and (part.diverging_epoch.epoch, part.diverging_epoch.end_offset), (2, 4)
         )
 
+    def test_emptied_mirror(self) -> None:
+        """A mirror that was emptied knows no epoch: who is at its start has nothing that could differ."""
+        partition = self.broker.topics.find("t", 0)
+        assert partition is not None
+        self.log.restart_at(7)
+        self.assertEqual(self.log.latest_epoch, -1)
+        part = self.fetch(7, 2, epoch=2)
+        self.assertEqual((part.error_code, part.log_start_offset), (0, 7))
+        self.assertEqual(self.fetch(6, 2, epoch=2).error_code, ErrorCode.OFFSET_OUT_OF_RANGE)
+        self.assertEqual(self.fetch(8, 2, epoch=2).error_code, ErrorCode.OFFSET_OUT_OF_RANGE)
+
     def test_out_of_range(self) -> None:
         """Below the log's start, or above its end without an epoch, the answer says where the log is."""
         self.log.advance_log_start(2)

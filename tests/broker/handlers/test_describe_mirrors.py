@@ -8,7 +8,7 @@ from typing import Any
 from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
-from kafkatx.broker.mirror.status import IMirrorStatus, LinkStatus, MirrorStatus, NoLinks
+from kafkatx.broker.mirror.status import IMirrorStatus, LinkStatus, MirrorStatus
 from kafkatx.clientcore.admin.mirrors import ReportPages
 from kafkatx.errors import ErrorCode
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
@@ -43,13 +43,17 @@ class DescribeMirrorsTests(BrokerTestCase):
         """Return the response to a request with these fields."""
         return self.ask(10100, 0, DescribeMirrorsRequest(**fields))
 
+    def show(self, partitions: Sequence[MirrorStatus], links: Sequence[LinkStatus] = ()) -> None:
+        """Give the broker these mirrors and links."""
+        broker: Any = self.broker
+        broker.mirrors = FakeMirrors(partitions, links)
+
     def names(self, response: Any) -> list[tuple[str, int]]:
         """Return the partitions of a response."""
         return [(topic.name, p.partition_index) for topic in response.topics for p in topic.partitions]
 
     def test_interface(self) -> None:
         """A broker without links tells nothing."""
-        self.assertTrue(verifyObject(IMirrorStatus, NoLinks()))
         self.assertTrue(verifyObject(IMirrorStatus, self.broker.mirrors))
         response = self.ask_for()
         self.assertEqual(
@@ -59,7 +63,7 @@ class DescribeMirrorsTests(BrokerTestCase):
     def test_every_field(self) -> None:
         """A client gets each field as the broker has it."""
         other = MirrorStatus("dc1", "a", 0, "mirroring")
-        self.broker.mirrors = FakeMirrors([FULL, other], [LINK, LinkStatus("dc0", "c:1")])
+        self.show([FULL, other], [LINK, LinkStatus("dc0", "c:1")])
         pages = ReportPages(-1)
         self.assertIsNone(pages.take(self.ask_for()))
         self.assertEqual(pages.report().partitions, (other, FULL))
@@ -67,7 +71,7 @@ class DescribeMirrorsTests(BrokerTestCase):
 
     def test_filter(self) -> None:
         """Only the links and topics that are asked for are told; empty lists ask for none."""
-        self.broker.mirrors = FakeMirrors(
+        self.show(
             [MirrorStatus("dc1", "a", 0, "paused"), MirrorStatus("dc2", "b", 0, "paused")],
             [LINK, LinkStatus("dc2", "c:1")],
         )
@@ -82,7 +86,7 @@ class DescribeMirrorsTests(BrokerTestCase):
     def test_pages(self) -> None:
         """Pages follow each other in order, and together have each partition once."""
         every = [MirrorStatus("dc1", topic, n, "mirroring") for topic in "ab" for n in range(12)]
-        self.broker.mirrors = FakeMirrors(every[::-1])
+        self.show(every[::-1])
         for limit in (1, 5, 12, 24, 25):
             found, cursor = [], None
             for _ in range(30):
@@ -97,13 +101,13 @@ class DescribeMirrorsTests(BrokerTestCase):
 
     def test_cursor_between(self) -> None:
         """A cursor of a partition that is gone continues with the next one."""
-        self.broker.mirrors = FakeMirrors([MirrorStatus("dc1", name, 0, "paused") for name in "ac"])
+        self.show([MirrorStatus("dc1", name, 0, "paused") for name in "ac"])
         self.assertEqual(self.names(self.ask_for(cursor=Cursor("b", 3))), [("c", 0)])
         self.assertEqual(self.names(self.ask_for(cursor=Cursor("c", 1))), [])
 
     def test_most(self) -> None:
         """No page has more than 2,000 partitions, whatever is asked for; none has less than one."""
-        self.broker.mirrors = FakeMirrors([MirrorStatus("dc1", "a", n, "paused") for n in range(2001)])
+        self.show([MirrorStatus("dc1", "a", n, "paused") for n in range(2001)])
         response = self.ask_for(response_partition_limit=2**31 - 1)
         self.assertEqual(len(self.names(response)), 2000)
         self.assertEqual((response.next_cursor.topic_name, response.next_cursor.partition_index), ("a", 2000))

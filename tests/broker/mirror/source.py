@@ -111,9 +111,19 @@ class FakeSource:
         waiting: Deferred[None] = Deferred()
         self._waiting.append(waiting)
         wait_s = min(request.max_wait_ms / 1000, MOST_WAIT_S)
-        timer = self.clock.callLater(wait_s, lambda: waiting.called or waiting.callback(None))
-        waiting.addBoth(lambda _: timer.active() and timer.cancel())
-        return waiting.addCallback(lambda _: self._fetched(node_id, request)[0])
+
+        def wake() -> None:
+            if not waiting.called:
+                waiting.callback(None)
+
+        timer = self.clock.callLater(wait_s, wake)
+
+        def answer(_: None) -> Message:
+            if timer.active():
+                timer.cancel()
+            return self._fetched(node_id, request)[0]
+
+        return waiting.addCallback(answer)
 
     def _metadata(self, request: Any) -> Message:
         brokers = [metadata.MetadataResponseBroker(one, self.host(one), PORT) for one in self.node_ids]

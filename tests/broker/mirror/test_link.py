@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from tests.broker.mirror.case import MirrorCase
+from tests.broker.mirror.case import OWN_ID, MirrorCase
 
 
 class LinkTests(MirrorCase):
@@ -60,6 +60,21 @@ class LinkTests(MirrorCase):
         self.assertIn("no broker", link.error)
         self.listen(2)
         self.listen(1)
+        self.pump(3.0)
+        self.check_equal()
+
+    def test_cut_connections(self) -> None:
+        """A connection that breaks anywhere is made again, and nothing is lost or doubled."""
+        self.link()
+        self.make_mirror()
+        for left in (*range(0, 300, 23), *range(300, 3000, 211)):
+            for _ in range(3):
+                self.log.add(b"x" * 200)
+            self.network.breaks[1, OWN_ID] = left
+            self.source.wake()
+            self.pump(1.0)
+        self.network.breaks.clear()
+        self.assertGreater(self.network.broken, 10)
         self.pump(3.0)
         self.check_equal()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from twisted.logger import LogLevel, formatEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, LogLevel, formatEvent, globalLogPublisher
+from zope.interface import provider
 
 from kafkatx.config.mirror_record import MirrorState
 from kafkatx.errors import ErrorCode
@@ -22,7 +23,7 @@ from tests.broker.replica.fetcher.case import epochs_of
 class TruncationTests(MirrorCase):
     """The source loses records by an unclean election, while it is copied or before."""
 
-    def fill(self) -> None:
+    def copy(self) -> None:
         """Mirror records of two leader epochs."""
         self.log.add(b"a", b"b")
         self.log.elect()
@@ -35,7 +36,7 @@ class TruncationTests(MirrorCase):
 
     def test_lost(self) -> None:
         """The lost records are cut off here, too: by epoch, below the high watermark, and with an alarm."""
-        self.fill()
+        self.copy()
         before = self.partition.leader_epoch
         self.log.lose(3)
         self.log.add(b"other", b"records")
@@ -54,7 +55,8 @@ class TruncationTests(MirrorCase):
         super().setUp()
         self.errors: list[str] = []
 
-        def observe(event: dict[str, object]) -> None:
+        @provider(ILogObserver)
+        def observe(event: LogEvent) -> None:
             if event.get("log_level") is LogLevel.error:
                 self.errors.append(formatEvent(event))
 
@@ -63,7 +65,7 @@ class TruncationTests(MirrorCase):
 
     def test_several_epochs(self) -> None:
         """Records of several epochs are cut, until both logs agree."""
-        self.fill()
+        self.copy()
         self.log.elect()
         self.log.add(b"f")
         self.source.wake()
@@ -77,7 +79,7 @@ class TruncationTests(MirrorCase):
 
     def test_lost_while_away(self) -> None:
         """Records that a source has lost while it was away are noticed, though epochs are equal."""
-        self.fill()
+        self.copy()
         self.lose_source()
         self.pump(0.5)
         batches, self.log.batches = self.log.batches, self.log.batches[:2]
@@ -89,7 +91,7 @@ class TruncationTests(MirrorCase):
 
     def test_readers(self) -> None:
         """The end that consumers are told goes back with the cut."""
-        self.fill()
+        self.copy()
         self.log.lose(3)
         self.source.wake()
         self.pump(2.0)
@@ -100,7 +102,7 @@ class TruncationTests(MirrorCase):
     def test_nothing_in_common(self) -> None:
         """Without topic ids a log that has nothing in common may be another topic's: it stays."""
         self.source.topics["t"].topic_id = uuid.UUID(int=0)
-        self.fill()
+        self.copy()
         self.log.lose(0)
         self.log.add(b"x")
         self.source.wake()
@@ -110,7 +112,7 @@ class TruncationTests(MirrorCase):
 
     def test_all_lost(self) -> None:
         """With topic ids even a log that has lost everything is followed."""
-        self.fill()
+        self.copy()
         self.log.lose(0)
         self.log.add(b"x")
         self.source.wake()
@@ -119,7 +121,7 @@ class TruncationTests(MirrorCase):
 
     def test_unknown_epoch(self) -> None:
         """A source that knows no leader epochs cannot tell: the copy goes on."""
-        self.fill()
+        self.copy()
 
         def unknown(node_id: int, request: object) -> OffsetForLeaderEpochResponse:
             parts = [EpochEndOffset(0, 0, -1, -1)]
@@ -134,7 +136,7 @@ class TruncationTests(MirrorCase):
 
     def test_error(self) -> None:
         """An error in the answer about epochs is told, and asked about again."""
-        self.fill()
+        self.copy()
         code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
         def refused(node_id: int, request: object) -> OffsetForLeaderEpochResponse:
@@ -156,14 +158,14 @@ class TruncationTests(MirrorCase):
 class StartTests(MirrorCase):
     """The log start follows the source's."""
 
-    def fill(self) -> None:
+    def copy(self) -> None:
         """Add ten records at the source."""
         for number in range(10):
             self.log.add(b"%d" % number)
 
     def test_new(self) -> None:
         """A new log begins at the source's start."""
-        self.fill()
+        self.copy()
         self.log.delete_below(4)
         self.link()
         self.make_mirror()
@@ -171,9 +173,22 @@ class StartTests(MirrorCase):
         self.check_equal()
         self.assertEqual(self.partition.log.log_start_offset, 4)
 
+    def test_many(self) -> None:
+        """Many logs begin at their source's starts, some in each turn of the reactor."""
+        topic = self.source.add_topic("t", 50, self.source.topics["t"].topic_id)
+        for log in topic.logs:
+            log.add(b"a")
+            log.add(b"b")
+            log.delete_below(1)
+        self.link()
+        partitions = self.make_mirror(50)
+        self.pump(1.0)
+        for log, partition in zip(topic.logs, partitions, strict=True):
+            self.check_equal(log, partition)
+
     def test_moves(self) -> None:
         """Records that the source deletes are deleted here."""
-        self.fill()
+        self.copy()
         self.link()
         self.make_mirror()
         self.pump()
@@ -192,7 +207,7 @@ class StartTests(MirrorCase):
         self.pump()
         self.lose_source()
         self.pump(0.2)
-        self.fill()
+        self.copy()
         self.log.delete_below(6)
         self.listen(1)
         self.pump(3.0)
@@ -205,7 +220,7 @@ class StartTests(MirrorCase):
         self.link()
         self.make_mirror()
         self.pump()
-        self.fill()
+        self.copy()
         self.log.delete_below(6)
         self.source.wake()
         self.pump()
@@ -223,7 +238,7 @@ class StartTests(MirrorCase):
 
     def test_retention(self) -> None:
         """Nothing is deleted by the target's own retention before the promotion."""
-        self.fill()
+        self.copy()
         self.link()
         self.make_mirror()
         self.pump()
@@ -295,7 +310,7 @@ class ReplicatedTests(ReplicatedMirrorCase):
         brokers = dict(self.metadata.state.brokers)
         self.make_mirror()
         self.metadata.change(brokers={one: node for one, node in brokers.items() if one != 3})
-        self.pump()
+        self.pump(10.0)
         self.assertEqual(self.partition.log.log_end_offset, 0)
         self.assertIn("INELIGIBLE_REPLICA", self.status().reason)
         self.metadata.replicate("t", isr=(1, 2))

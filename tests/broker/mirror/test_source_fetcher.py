@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 import uuid
 
+from kafkatx.records.builder import build_values
+from kafkatx.records.checksum import crc32c
+from kafkatx.records.compression import Codec
+from kafkatx.records.header import ATTRIBUTES_AT, CONTROL, CRC_AT
 from kafkatx.wire.messages.fetch import FetchRequest
 from tests.broker.mirror.case import MirrorCase
 from tests.broker.mirror.source import EPOCHS, FETCH
@@ -50,6 +55,21 @@ class SourceFetcherTests(MirrorCase):
         self.pump(1.0)
         for log, partition in zip(self.source.topics["t"].logs, partitions, strict=True):
             self.check_equal(log, partition)
+
+    def test_control_batches(self) -> None:
+        """Batches of transactions, and those that end them, come as they are."""
+        self.log.add_batch(
+            build_values([b"t"], 1, Codec.NONE, 9, 0, 0, transactional=True),
+        )
+        marker = bytearray(build_values([b"\0\0\0\0\0\0"], 1, Codec.NONE, 9, 0, -1, transactional=True))
+        marker[ATTRIBUTES_AT + 1] |= CONTROL
+        struct.pack_into(">I", marker, CRC_AT, crc32c(marker[ATTRIBUTES_AT:]))
+        self.log.add_batch(bytes(marker))
+        self.log.add(b"v")
+        self.link()
+        self.make_mirror()
+        self.pump()
+        self.check_equal()
 
     def test_old_source(self) -> None:
         """A source without topic ids, sessions or leader epochs is copied, by names."""

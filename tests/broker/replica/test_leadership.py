@@ -194,6 +194,22 @@ class CommittedEndTests(LeadershipTestCase):
         self.assertEqual(sorted(leadership.followers), [2, 3])
 
 
+class CutTests(LeadershipTestCase):
+    def test_cut(self) -> None:
+        """After a cut nothing counts that followers have told before; a change under way stays."""
+        leadership = self.lead((1, 2, 3))
+        self.fetch(leadership, 2, 10, 10)
+        self.fetch(leadership, 3, 10, 10)
+        self.assertEqual(self.committed(leadership, 10), 10)
+        asked = leadership.ask((1, 2))
+        leadership.log_was_cut(7)
+        self.assertEqual(self.committed(leadership, 10), -1)
+        follower = leadership.followers[2]
+        self.assertEqual((follower.broker_epoch, follower.caught_up_s), (self.cluster.epochs[2], self.now_s))
+        self.assertEqual(leadership.epoch_start_offset, 7)
+        self.assertIs(leadership.asked, asked)
+
+
 class NextIsrTests(LeadershipTestCase):
     def test_joins(self) -> None:
         """A replica joins with all that is committed or from before the epoch, and if it is caught up."""

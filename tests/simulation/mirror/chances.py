@@ -6,12 +6,15 @@ for losses of power: what a machine has lost then is not this simulation's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import attrs
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from kafkatx.config.mirror_record import KAFKATX_MIRROR, MirrorRecord, MirrorState, record_of
-from kafkatx.errors import KafkaTXError, RequestError
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.records.builder import build_values
 from kafkatx.types import ElectionKind
 from tests.simulation.mirror.checks import ONE
@@ -115,18 +118,18 @@ class SourceEvents(Choices):
         if life is None:
             return
 
-        def change(old: dict[str, str]) -> dict[str, str]:
+        def change(old: Mapping[str, str]) -> Mapping[str, str]:
             record = record_of(old)
             assert record is not None
             for_good = record.state is MirrorState.PROMOTED or record.ends is not None
             if for_good and changes.get("state") is not MirrorState.PROMOTED:
-                raise RequestError(44, "promoted")  # type: ignore[arg-type]
+                raise RequestError(ErrorCode.INVALID_CONFIG, "its promotion cannot be undone")
             after = attrs.evolve(record, **changes)  # type: ignore[arg-type]
             return {**old, KAFKATX_MIRROR: after.text()}
 
         self.command(life, text, life.store.alter_topic_configs(TOPIC, change))
 
-    def command(self, life: Life, text: str, command: Deferred[object]) -> None:
+    def command(self, life: Life, text: str, command: Deferred[Any]) -> None:
         """Note a command; its failures are harmless."""
         world = self._world
         world.tell(f"{life.name} is told to {text}")

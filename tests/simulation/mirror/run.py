@@ -8,7 +8,7 @@ import hashlib
 from attrs import frozen
 
 from tests.simulation.mirror.chances import MirrorChances
-from tests.simulation.mirror.world import MirrorWorld
+from tests.simulation.mirror.world import MirrorWorld, uncontrolled
 from tests.simulation.replication.machine import ordered
 from tests.simulation.replication.run import Failed
 from tests.simulation.transactions import Violation
@@ -40,11 +40,11 @@ def run(seed: int, steps: int = STEPS) -> Result:
     :raises Failed: an invariant does not hold, or the cluster does not come to rest.
     """
     world = MirrorWorld(seed)
+    chances = MirrorChances(world)
     violation = None
     gc.disable()  # coroutines of dead processes are not ended in the middle
     try:
-        with ordered(), world:
-            chances = MirrorChances(world)
+        with ordered(), uncontrolled(), world:
             chances.begin()
             for _ in range(steps):
                 chances.step()
@@ -61,6 +61,7 @@ def run(seed: int, steps: int = STEPS) -> Result:
             world.checks.promoted_end is not None,
         )
         gc.enable()
+        del world, chances
     if violation is not None:
         raise Failed(seed, steps, violation, history, "tests.simulation.mirror")
     return result

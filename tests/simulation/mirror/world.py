@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 from typing import Any
 
+from kafkatx.broker.mirror.mirrors import Mirrors
 from tests.simulation.mirror.checks import MirrorChecks
 from tests.simulation.mirror.source import TOPIC, SourceCluster
 from tests.simulation.replication.plan import Plan, TopicPlan
@@ -42,6 +45,22 @@ def draw_plan(random: Random) -> Plan:
         f"mirror.{LINK}.max.partition.fetch.bytes": random.choice(("100", "1000")),
     }
     return Plan((1, 2, 3), settings, {TOPIC: TopicPlan(TOPIC, 1, 3, configs)})
+
+
+@contextmanager
+def uncontrolled() -> Iterator[None]:
+    """Start mirrors without the controller's part: the simulation makes its changes of the record."""
+    start: Any = Mirrors.start
+
+    def start_alone(mirrors: Mirrors, *_: object) -> None:
+        start(mirrors)
+
+    kind: Any = Mirrors
+    kind.start = start_alone
+    try:
+        yield
+    finally:
+        kind.start = start
 
 
 class MirrorWorld(World):

@@ -29,6 +29,7 @@ from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.segment.batches import BatchInfo, Parts
 from kafkatx.log.segment.scan import parse
 from kafkatx.records.batch import Record
+from kafkatx.records.header import CONTROL, TRANSACTIONAL
 from kafkatx.types import (
     NO_LEADER_EPOCH,
     NO_PRODUCER_ID,
@@ -113,6 +114,9 @@ class BatchLog:
                 header.last_offset,
                 self._now_ms(),
             )
+        if header.magic == 2 and header.attributes & TRANSACTIONAL:
+            is_end = header.attributes & CONTROL != 0
+            producers.note_transaction(header.producer_id, header.base_offset, is_end)
         return written.last_offset + 1
 
     def _now_ms(self) -> int:

@@ -15,6 +15,9 @@ e == E, one of the last five      duplicate: answer its offsets
 e == E, else                      OUT_OF_ORDER_SEQUENCE_NUMBER
 ================================  ===========================================
 
+A batch of a transaction begins one, unless one is open; a control batch ends it. Only batches that come from
+another cluster have such (mirrors, logs of Apache Kafka): clients cannot write them.
+
 Snapshot (``.snapshot``, big-endian, as Kafka's ``ProducerStateManager`` writes it): ``version i16 = 1,
 crc-32c u32 of all that follows, count i32``, then entries ``producer_id i64, epoch i16, last_sequence i32,
 last_offset i64, offset_delta i32, timestamp i64, coordinator_epoch i32, current_txn_first_offset i64``.
@@ -118,13 +121,26 @@ class ProducerStateManager:
             base_offset,
             last_offset,
         )
-        if old is None or old[0] != epoch:
+        if old is None:
             self.states[producer_id] = ProducerState(epoch, (batch,), now_ms)
+        elif old[0] != epoch:
+            self.states[producer_id] = ProducerState(epoch, (batch,), now_ms, txn_first_offset=old[4])
         else:
             self.states[producer_id] = ProducerState(
                 epoch, (*old[1][1 - BATCHES_KEPT :], batch), now_ms, old[3], old[4]
             )
         return old
+
+    def note_transaction(self, producer_id: int, base_offset: int, is_end: bool) -> ProducerState | None:
+        """Note a batch of a transaction, or its end; call it after :meth:`record`.
+
+        :return: the producer's previous state, for :meth:`restore`; None if nothing has changed.
+        """
+        state = self.states.get(producer_id)
+        if state is None or is_end == (state.txn_first_offset < 0):
+            return None
+        self.states[producer_id] = state._replace(txn_first_offset=-1 if is_end else base_offset)
+        return state
 
     def restore(self, producer_id: int, state: ProducerState | None) -> None:
         """Put back what :meth:`record` returned."""
@@ -134,10 +150,11 @@ class ProducerStateManager:
             self.states[producer_id] = state
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget the producers that have not written for *expiration_ms*."""
+        """Forget the producers that have not written for *expiration_ms*, unless a transaction is open."""
         idle = takewhile(lambda one: now_ms - one[1].last_used_ms >= expiration_ms, self.states.items())
-        for key, _ in list(idle):
-            del self.states[key]
+        for key, state in list(idle):
+            if state.txn_first_offset < 0:
+                del self.states[key]
 
     def forget_oldest(self) -> None:
         """Forget the least recently active producers: a twentieth of all, and one at least.

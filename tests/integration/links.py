@@ -33,7 +33,12 @@ class LinkCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Start the source, with a topic."""
+        self.start_source()
+
+    def start_source(self) -> None:
+        """Start a broker of ours as the source, with the topic of the tests."""
         self.source = self.broker()
+        self.source_servers = self.source.bootstrap
         create_topic(self.source.bootstrap, "orders", 2, {"retention.ms": "7200000"})
         for partition in range(2):
             self.source.produce("orders", *[b"%d" % n for n in range(100)], partition=partition)
@@ -53,7 +58,7 @@ class LinkCase(SynchronousTestCase):
 
     def add(self, topics: str = ".*") -> None:
         """Add the link."""
-        self.kafkatx("mirror", "add", "dc1", "--source", self.source.bootstrap, "--topics", topics, *QUICK)
+        self.kafkatx("mirror", "add", "dc1", "--source", self.source_servers, "--topics", topics, *QUICK)
 
     def status(self) -> list[Any]:
         """Return what the brokers tell of the mirrored partitions."""

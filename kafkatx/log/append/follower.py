@@ -23,6 +23,7 @@ from kafkatx.records.batch import (
     MAGIC_AT,
 )
 from kafkatx.records.checksum import crc32c
+from kafkatx.records.header import CONTROL, TRANSACTIONAL
 from kafkatx.types import NO_LEADER_EPOCH
 
 _LEAST_MESSAGE_BYTES = 26
@@ -45,6 +46,7 @@ class FollowedBatches:
     :ivar gap_end: the base offset of the last one with a gap before it; 0 if there is none.
     :ivar sequences: of each batch of an idempotent producer: producer id, epoch, first sequence, base offset,
         last offset.
+    :ivar transactions: of each batch of a transaction: producer id, base offset, True if it is the end.
     """
 
     next_offset: int
@@ -55,6 +57,7 @@ class FollowedBatches:
     forgets_epochs: bool = False
     gap_end: int = 0
     sequences: list[tuple[int, int, int, int, int]] = attrs.field(factory=list)
+    transactions: list[tuple[int, int, bool]] = attrs.field(factory=list)
 
     @property
     def changes(self) -> bool:
@@ -87,7 +90,7 @@ def check_batches(
             continue
         if at + HEADER_BYTES > end:
             break
-        base, length, epoch, _, crc, _, delta, _, newest, producer_id, producer_epoch, sequence, _ = unpack(
+        base, length, epoch, _, crc, attributes, delta, _, newest, producer_id, term, sequence, _ = unpack(
             records, at
         )
         after = at + length + LOG_OVERHEAD
@@ -112,7 +115,9 @@ def check_batches(
             found.latest_epoch = epoch
             found.epoch_starts.append((epoch, base))
         if producer_id >= 0 <= sequence:
-            found.sequences.append((producer_id, producer_epoch, sequence, base, last))
+            found.sequences.append((producer_id, term, sequence, base, last))
+        if attributes & TRANSACTIONAL:
+            found.transactions.append((producer_id, base, attributes & CONTROL != 0))
         batches.append(_new_tuple(BatchInfo, (after - at, base, last, newest)))
         expected, at = last + 1, after
     found.size, found.next_offset = at, expected

@@ -10,6 +10,7 @@ from kafkatx.log.batches.storage import BatchStorage
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.log.segment.scan import parse
+from kafkatx.records.header import CONTROL, TRANSACTIONAL
 
 REPLAYED_BATCHES = 2000
 """The most batches that are read again: the reactor thread does it."""
@@ -47,3 +48,6 @@ def cut_producers(
                 header.last_offset,
                 affected[header.producer_id],
             )
+        if header.producer_id in affected and header.magic == 2 and header.attributes & TRANSACTIONAL:
+            is_end = header.attributes & CONTROL != 0
+            producers.note_transaction(header.producer_id, header.base_offset, is_end)

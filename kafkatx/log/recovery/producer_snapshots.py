@@ -12,6 +12,7 @@ from kafkatx.log.files import Files
 from kafkatx.log.producer_state import ProducerState, ProducerStateManager, SnapshotDamaged, decode_snapshot
 from kafkatx.log.segment.files import LOG, SNAPSHOT, file_name
 from kafkatx.log.segment.segment import LogSegment
+from kafkatx.records.header import CONTROL, TRANSACTIONAL
 from kafkatx.types import NO_PRODUCER_ID
 
 _log = Logger()
@@ -67,6 +68,8 @@ def _replay(segment: LogSegment, start_offset: int, producers: ProducerStateMana
                 batch.last_offset,
                 now_ms,
             )
+        if batch.attributes & TRANSACTIONAL:
+            producers.note_transaction(batch.producer_id, batch.base_offset, batch.attributes & CONTROL != 0)
 
 
 def _snapshots(names: list[str]) -> list[int]:

@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeAlias
 import attrs
 
 NO_PRODUCER_ID = -1
+FIRST_DERIVED_PRODUCER_ID = 1 << 61
+"""Brokers hand out producer ids below this, from 0 on; ``kafkatx mirror run`` has ids from here on."""
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1

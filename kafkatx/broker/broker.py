@@ -130,7 +130,15 @@ class Broker:
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.transactions = Transactions(self.limited_log)
         self.mirrors = Mirrors(
-            config, metadata, self.topics, self.replicas, clock, self.limited_log, make_endpoint
+            config,
+            metadata,
+            self.topics,
+            self.replicas,
+            self.topic_commands,
+            self.groups.topic,
+            clock,
+            self.limited_log,
+            make_endpoint,
         )
         self.config_listeners.append(self.mirrors.use)
         self.throttles = ReplicationThrottles(config, metadata, clock.seconds)

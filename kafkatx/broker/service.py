@@ -122,14 +122,14 @@ class BrokerService(Service):
             self._opened = True  # not before: logs that are not ours must get no marker from us
             await self._register()
             self.broker.fetchers.start()
-            self.broker.mirrors.start()
+            listener = self.config.listeners()[0]
+            local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
+            self.broker.mirrors.start((local, ports[0]))
             await self.broker.groups.open()
             self._share_bootstrap_port()
         except BaseException:
             await self._stop_listening()
             raise
-        listener = self.config.listeners()[0]
-        local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
         self.bootstrap = f"{bracketed(local)}:{ports[0]}"
         self.advertised = f"{bracketed(node.host)}:{node.port}"
         self.accept()

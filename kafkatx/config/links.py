@@ -46,10 +46,12 @@ class LinkSettings:
 
 def link_settings(config: BrokerConfig) -> Mapping[str, LinkSettings]:
     """Return the settings of each link of ``mirror.links``, by its name, in order."""
-    return {name: _settings(config, name) for name in config[LINKS]}
+    return {name: settings_of(config, name) for name in config[LINKS]}
 
 
-def _settings(config: BrokerConfig, link: str) -> LinkSettings:
+def settings_of(config: BrokerConfig, link: str) -> LinkSettings:
+    """Return the settings of a link, which ``mirror.links`` need not have: its mirrors can be promoted."""
+
     def value(name: str) -> Any:
         return config[attrs.evolve(ROWS[name], name=f"{PREFIX}{link}.{name}")]
 

@@ -21,6 +21,7 @@ import enum
 import json
 import uuid
 from collections.abc import Mapping
+from functools import lru_cache
 
 import attrs
 
@@ -123,9 +124,13 @@ def record_of(configs: Mapping[str, str]) -> MirrorRecord | None:
     if text is None:
         return None
     try:
-        return MirrorRecord.parse(text)
+        return _parsed(text)
     except ValueError as error:
         return MirrorRecord("?", uuid.UUID(int=0), MirrorState.FAILED, str(error))
+
+
+_parsed = lru_cache(4096)(MirrorRecord.parse)
+"""The controller reads the records of all topics again and again."""
 
 
 def mirror_refusal(link: str) -> str:

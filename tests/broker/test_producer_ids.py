@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
+
+import attrs
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.producer_ids import BLOCK, ProducerIds
+from kafkatx.config.mirror_record import KAFKATX_MIRROR, MirrorRecord, MirrorState
+from tests.broker.cluster import FakeMetadataStore
 from tests.broker.running import BrokerTestCase
 
 
@@ -17,3 +22,46 @@ class ProducerIdTests(BrokerTestCase):
         given.append(self.successResultOf(Deferred.fromCoroutine(restarted.next())))
         self.assertEqual(len(set(given)), BLOCK + 2)
         self.assertTrue(all(producer_id >= 0 for producer_id in given))
+
+
+class PromotionTests(BrokerTestCase):
+    """Reserved ids when a mirrored topic is promoted."""
+
+    def setUp(self) -> None:
+        """Make ids that are reserved from a store of the test, and a mirror."""
+        super().setUp()
+        self.store = FakeMetadataStore()
+        self.ids = ProducerIds(self.store)
+        self.show(MirrorState.PROMOTING)
+
+    def show(self, state: MirrorState) -> None:
+        """Show the state of the mirror."""
+        record = MirrorRecord("dc1", uuid.UUID(int=1), state)
+        topic = self.store.state.topics.get("t") or self.store.make_topic("t", [(1,)])
+        self.store.put(attrs.evolve(topic, configs={KAFKATX_MIRROR: record.text()}))
+
+    def next(self) -> Deferred[int]:
+        """Ask for an id."""
+        return Deferred.fromCoroutine(self.ids.next())
+
+    def test_forgotten(self) -> None:
+        """The rest of a block from before a promotion is given to no one; other changes take nothing away."""
+        self.assertEqual(self.successResultOf(self.next()), 0)
+        self.show(MirrorState.PAUSED)
+        self.assertEqual(self.successResultOf(self.next()), 1)
+        self.store.next_producer_id = 9000
+        self.show(MirrorState.PROMOTED)
+        self.assertEqual(self.successResultOf(self.next()), 9000)
+        self.store.put(self.store.make_topic("other", [(1,)]))
+        self.show(MirrorState.PROMOTED)
+        self.assertEqual(self.successResultOf(self.next()), 9001)
+
+    def test_while_reserving(self) -> None:
+        """A block that was reserved before, and comes after the promotion, is not used."""
+        self.store.holding = True
+        waiting = self.next()
+        self.store.holding = False
+        self.show(MirrorState.PROMOTED)
+        self.store.next_producer_id = 9000
+        self.store.commands[0].done.callback(range(BLOCK))
+        self.assertEqual(self.successResultOf(waiting), 9000)

@@ -40,7 +40,7 @@ from kafkatx.config.mirror_record import MirrorRecord, MirrorState
 from kafkatx.errors import CorruptRecords, ErrorCode
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.records.header import HEADER_BYTES, LEADER_EPOCH_AT, LENGTH_AT, LOG_OVERHEAD, MAGIC, MAGIC_AT
-from kafkatx.types import NO_LEADER_EPOCH, FileSlice
+from kafkatx.types import FIRST_DERIVED_PRODUCER_ID, NO_LEADER_EPOCH, FileSlice
 from kafkatx.wire.messages.fetch import FetchPartition, PartitionData
 
 MOVED = frozenset(
@@ -335,7 +335,8 @@ class MirroredPartition:
             return
         self._producers_at = (log.log_end_offset, now_s)
         producers = log.active_producers()
-        highest = max((one.producer_id for one in producers), default=-1)
+        handed_out = (one.producer_id for one in producers if one.producer_id < FIRST_DERIVED_PRODUCER_ID)
+        highest = max(handed_out, default=-1)
         self._max_producer_id = max(self._max_producer_id, highest)
         open_ = [one.txn_start_offset for one in producers if one.txn_start_offset >= 0]
         self._open_transaction = min(open_, default=-1)

@@ -1,6 +1,7 @@
-"""The mirrors of a broker: nothing is imported, nor done, unless it has a link or leads a mirrored partition.
+"""The mirrors of a broker: nothing is imported, nor done, unless the cluster has a link or a mirrored topic.
 
-It touches nothing itself; :mod:`kafkatx.broker.mirror.manager` does the work.
+It touches nothing itself: :mod:`kafkatx.broker.mirror.manager` copies records, and
+:mod:`kafkatx.broker.mirror.control.controller` does all else if this broker is the controller.
 """
 
 from __future__ import annotations
@@ -8,21 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import Deferred, succeed
+import attrs
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
+from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
 from kafkatx.broker.mirror.status import IMirrorStatus, LinkStatus, MirrorStatus
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.topics import Topics
+from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table.mirror.rows import LINKS
 from kafkatx.interfaces import IMetadataStore
+from kafkatx.names import KAFKATX_MIRROR
 from kafkatx.net.limited_log import LimitedLog
+from kafkatx.types import ClusterDelta, Topic
 
 if TYPE_CHECKING:
+    from kafkatx.broker.mirror.control.controller import MirrorController
     from kafkatx.broker.mirror.manager import MirrorManager
+    from kafkatx.clientcore.bootstrap import Address
+    from kafkatx.config.links import LinkSettings
     from kafkatx.networkclient.connection import MakeEndpoint
 
 
@@ -39,54 +48,119 @@ class Mirrors:
         metadata: IMetadataStore,
         topics: Topics,
         replicas: ReplicaManager,
+        commands: TopicCommands,
+        offsets: InternalTopic,
         clock: IReactorTime,
         limited_log: LimitedLog,
         make_endpoint: MakeEndpoint | None = None,
     ) -> None:
         self._config = config
-        self._parts = (metadata, topics, replicas, clock, limited_log, make_endpoint)
+        self._metadata = metadata
         self._topics = topics
+        self._replicas = replicas
+        self._commands = commands
+        self._offsets = offsets
+        self._clock = clock
+        self._limited_log = limited_log
+        self._make_endpoint = make_endpoint
         self._manager: MirrorManager | None = None
+        self._controller: MirrorController | None = None
+        self._own_address: Address | None = None
         self._is_running = False
         topics.replica_listeners.append(self._look_at)
+        metadata.subscribe(self._follow)
 
     def use(self, config: BrokerConfig) -> None:
         """Use other settings: links may have come, gone or changed."""
         self._config = config
         if self._manager is not None:
             self._manager.use(config)
+            if self._controller is not None:
+                self._controller.use(config)
         elif config[LINKS]:
             self._begin()
 
-    def start(self) -> None:
-        """Begin to mirror: this broker is registered."""
+    def start(self, own_address: Address | None = None) -> None:
+        """Begin to mirror: this broker is registered.
+
+        :param own_address: host and port at which the broker can reach itself; None: it controls no links.
+        """
+        self._own_address = own_address
         self._is_running = True
-        mirrored = any(one.mirror for name in self._topics.partitions for one in self._topics.of(name))
-        if mirrored or self._config[LINKS]:
+        if self._config[LINKS] or any(map(_is_mirror, self._metadata.state.topics.values())):
             self._begin()
 
     def stop(self) -> Deferred[None]:
-        """End all fetches; fires when every connection is closed. Nothing is appended any more."""
+        """End all work; fires when every connection is closed. Nothing is appended any more."""
         self._is_running = False
-        manager, self._manager = self._manager, None
-        return succeed(None) if manager is None else manager.stop()
+        ends = [part.stop() for part in (self._controller, self._manager) if part is not None]
+        self._manager = self._controller = None
+        return gatherResults(ends).addCallback(lambda _: None)
 
     def _look_at(self, partition: Partition) -> None:
         if self._manager is not None:
             self._manager.look_at(partition)
-        elif partition.mirror is not None:
+
+    def _follow(self, delta: ClusterDelta) -> None:
+        """Begin with the first mirrored topic of the cluster."""
+        if self._manager is None and any(
+            _is_mirror(topic) for name in delta.topics if (topic := delta.after.topics.get(name)) is not None
+        ):
             self._begin()
 
     def _begin(self) -> None:
-        if self._is_running and self._manager is None:
-            from kafkatx.broker.mirror.manager import MirrorManager
+        if not self._is_running or self._manager is not None:
+            return
+        from kafkatx.broker.mirror.manager import MirrorManager
 
-            self._manager = MirrorManager(self._config, *self._parts)
+        clock, log, endpoints = self._clock, self._limited_log, self._make_endpoint
+        config, metadata = self._config, self._metadata
+        self._manager = MirrorManager(config, metadata, self._topics, self._replicas, clock, log, endpoints)
+        if self._own_address is None:
+            return
+        from kafkatx.broker.mirror.control.controller import MirrorController
+        from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
+
+        target = OwnBrokers(
+            config.get("broker.id"), self._own_address, metadata, self._offsets, clock, endpoints
+        )
+        self._controller = MirrorController(
+            config, metadata, self._commands, target, self._manager.status, clock, log, endpoints
+        )
 
     def status(self) -> Sequence[MirrorStatus]:
         """Return the status of each mirrored partition that this broker leads."""
         return () if self._manager is None else self._manager.status()
 
     def links(self) -> Sequence[LinkStatus]:
-        """Return the status of each link."""
-        return () if self._manager is None else self._manager.links()
+        """Return the status of each link; the controller's broker tells of topics and groups as well."""
+        if self._manager is None:
+            return ()
+        known = {link.name: link for link in self._known_links(self._manager)}
+        from kafkatx.config.links import link_settings
+
+        unusable = [
+            _unusable(link) for link in link_settings(self._config).values() if link.name not in known
+        ]
+        return [*known.values(), *unusable]
+
+    def _known_links(self, manager: MirrorManager) -> Sequence[LinkStatus]:
+        controlled = {} if self._controller is None else self._controller.links()
+        return [_joined(link, controlled.get(link.name)) for link in manager.links()]
+
+
+def _is_mirror(topic: Topic) -> bool:
+    return KAFKATX_MIRROR in topic.configs
+
+
+def _unusable(link: LinkSettings) -> LinkStatus:
+    why = "its settings cannot be used: see the broker's log"
+    if not link.bootstrap_servers:
+        why = f"mirror.{link.name}.bootstrap.servers is not set"
+    return LinkStatus(link.name, ",".join(link.bootstrap_servers), why)
+
+
+def _joined(link: LinkStatus, controlled: LinkStatus | None) -> LinkStatus:
+    if controlled is None:
+        return link
+    return attrs.evolve(controlled, error=link.error or controlled.error)

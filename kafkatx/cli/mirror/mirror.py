@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kafkatx.cli.mirror.links import add, pause, remove, resume
+from kafkatx.cli.mirror.promote import promote
 from kafkatx.cli.mirror.run import run
+from kafkatx.cli.mirror.status import status
 from kafkatx.cli.mirror.verify import verify
 from kafkatx.cli.options.cluster import group_options
 from kafkatx.cli.options.kafka_names import Commands
@@ -14,14 +17,17 @@ from kafkatx.cli.options.kafka_names import Commands
     cls=Commands,
     epilog="""\b
 Examples:
+  kafkatx mirror add dc1 --source kafka1:9092 --topics 'orders|clicks'
+  kafkatx mirror status
+  kafkatx mirror verify dc1
+  kafkatx mirror promote dc1 -t orders
   kafkatx mirror run --config mirror.properties
-  kafkatx mirror verify --source dc1:9092 -t orders
 """,
 )
 @group_options()
 def mirror() -> None:
-    """Copy topics from other clusters, and check the copies."""
+    """Mirror topics of other clusters: exactly, by links of the brokers, or as copies, by `run`."""
 
 
-mirror.add_command(run)
-mirror.add_command(verify)
+for command in (add, status, pause, resume, promote, remove, verify, run):
+    mirror.add_command(command)

@@ -29,7 +29,8 @@ class MirrorStatus:
     :ivar log_start: log start offset here, ``log_end`` the log end offset.
     :ivar lag_ms: time since the last batch came, while the log is behind the source; else 0.
     :ivar bytes_copied: bytes appended for the link since this broker leads the partition.
-    :ivar max_producer_id: the greatest producer id that any batch of the log has had.
+    :ivar max_producer_id: the greatest producer id that any batch of the log has had, of those that brokers
+        hand out (below :data:`kafkatx.types.FIRST_DERIVED_PRODUCER_ID`).
     :ivar open_transaction: first offset of the oldest transaction without an end.
     :ivar broker: id of the describing broker; set by clients.
     """

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from kafkatx.records.batch import decode_headers
 from kafkatx.records.varint import decode, encode
+from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 
 HEADER = "kafkatx.mirror"
 _NAME = HEADER.encode()
 _ONE_HEADER = encode(1)
 
-_PRODUCER_IDS = 1 << 61
+_PRODUCER_IDS = FIRST_DERIVED_PRODUCER_ID
 """Producer ids of mirrors are from here to twice as much: far above those that brokers hand out from 0 on."""
 
 

@@ -168,7 +168,7 @@ class Deployment:
         path.write_text(text)
         mirror = self._kafkatx("mirror", ["mirror", "run", "--config", path.name])
         for topic in self.topics:
-            mirror.wait_for(f"created {topic} with")
+            mirror.wait_for(f"created {topic}, ")
         told = "copies dc1 to dc2"
         if self._dropped is not None:
             told += f", but for message {self._dropped.number} of {self._dropped.server}, on purpose"

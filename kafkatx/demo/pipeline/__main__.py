@@ -20,7 +20,7 @@ from kafkatx.demo.pipeline.deployment import FRONT_ENDS, Deployment, Dropped
 from kafkatx.demo.pipeline.events import LINES, SITE_TOPICS, line_events, site_events
 from kafkatx.demo.pipeline.feed import feed
 from kafkatx.demo.pipeline.progress import ProgressView, Stages
-from kafkatx.demo.pipeline.report import delay_table, print_members, stage_delays
+from kafkatx.demo.pipeline.report import delay_table, print_end, print_members, stage_delays
 from kafkatx.demo.pipeline.tiers import Audit
 from kafkatx.demo.pipeline.warehouse import Warehouse
 from kafkatx.errors import KafkaTXError, SettingError
@@ -68,6 +68,7 @@ def main(file: str | None, drop: bool, keep: str | None, events: int, rate: floa
         check_parts()
         with opened(file, events, rate) as data, folder(keep) as path:
             status = run(console, data, path, drop)
+        print_end(console, status, keep)
     except KafkaTXError as error:
         click.echo(f"Error: {error}", err=True)
         status = FAILED

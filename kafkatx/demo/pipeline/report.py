@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from kafkatx.demo.pipeline.delays import PERCENTILES, Delays
@@ -16,6 +17,8 @@ from kafkatx.demo.pipeline.warehouse import Warehouse
 READ_IN_DC1 = "read by a service in dc1"
 READ_IN_DC2 = "read in dc2, behind the mirror"
 IN_TABLE = "committed in the warehouse"
+IN_WARM_TABLE = "the same, without the first commit"
+"""Spark starts its Python workers in the first one, and compiles what it runs."""
 
 
 def stage_delays(deployment: Deployment, warehouse: Warehouse) -> dict[str, Delays]:
@@ -26,6 +29,7 @@ def stage_delays(deployment: Deployment, warehouse: Warehouse) -> dict[str, Dela
         READ_IN_DC1: Delays.merged(live),
         READ_IN_DC2: Delays.merged([reports[READER]["delays_ms"]]),
         IN_TABLE: warehouse.delays(),
+        IN_WARM_TABLE: warehouse.delays(first=1),
     }
 
 
@@ -44,6 +48,16 @@ def print_members(console: Console, deployment: Deployment) -> None:
             report = last_report(service)
             partitions = ", ".join(report["partitions"]) or "nothing"
             console.print(f"{service.name} read {report['records']:,} records: {partitions}", soft_wrap=True)
+
+
+def print_end(console: Console, status: int, kept: str | None) -> None:
+    """Print what the audit has found, and where the files are."""
+    found = (
+        "every record has passed all tiers" if not status else "the audit has found differences, see above"
+    )
+    console.print(f"\n{found}: exit status {status}", style="bold", soft_wrap=True)
+    if kept is not None:
+        console.print(f"logs, data and the table stay in {escape(kept)}", soft_wrap=True)
 
 
 def delay_table(delays: Mapping[str, Delays]) -> Table:

@@ -31,16 +31,17 @@ class Warehouse:
             self.commits.append(read_manifest(self._files, number))
         return sum(manifest.rows for manifest in self.commits)
 
-    def delays(self) -> Delays:
+    def delays(self, first: int = 0) -> Delays:
         """Return the time from each record's timestamp to the commit of its row.
 
         A row is visible as soon as its manifest has got its name, the last change of the file's status.
 
+        :param first: number of commits to leave out at the beginning.
         :raises BadTable: pyarrow is not installed.
         """
         delays = Delays()
         self.rows()
-        for manifest in self.commits:
+        for manifest in self.commits[first:]:
             seen_ms = self.visible_ms(manifest)
             for timestamp_ms, count in self._timestamps(manifest):
                 delays.add(seen_ms - timestamp_ms, count)

@@ -39,12 +39,14 @@ class Warehouse:
         :param first: number of commits to leave out at the beginning.
         :raises BadTable: pyarrow is not installed.
         """
-        delays = Delays()
         self.rows()
-        for manifest in self.commits[first:]:
-            seen_ms = self.visible_ms(manifest)
-            for timestamp_ms, count in self._timestamps(manifest):
-                delays.add(seen_ms - timestamp_ms, count)
+        return Delays.merged(self.delays_of(manifest).to_object() for manifest in self.commits[first:])
+
+    def delays_of(self, manifest: Manifest) -> Delays:
+        """Return the delays of one commit's records."""
+        delays, seen_ms = Delays(), self.visible_ms(manifest)
+        for timestamp_ms, count in self._timestamps(manifest):
+            delays.add(seen_ms - timestamp_ms, count)
         return delays
 
     def visible_ms(self, manifest: Manifest) -> int:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kafkatx.demo.lines import open_lines
-from kafkatx.demo.pipeline.deployment import FRONT_ENDS, Deployment, Dropped
+from kafkatx.demo.pipeline.deployment import FRONT_ENDS, WINDOW_MS, Deployment, Dropped
 from kafkatx.demo.pipeline.events import LINES, SITE_TOPICS, line_events, site_events
 from kafkatx.demo.pipeline.feed import feed
 from kafkatx.demo.pipeline.progress import ProgressView, Stages
@@ -56,7 +56,17 @@ class Input:
     type=click.FloatRange(min=1),
     help=f"Events a second.  [default: {PER_SECOND:g}, or FILE in a minute]",
 )
-def main(file: str | None, drop: bool, keep: str | None, events: int, rate: float | None) -> None:
+@click.option(
+    "--window",
+    "window_s",
+    type=click.IntRange(1, 60),
+    default=WINDOW_MS // 1000,
+    show_default=True,
+    help="Seconds in a window of the audit.",
+)
+def main(
+    file: str | None, drop: bool, keep: str | None, events: int, rate: float | None, window_s: int
+) -> None:
     """Run the deployment of the Kafka paper with the lines of FILE, or with made-up events.
 
     FILE is plain text; - is standard input. Exit code: 0 if every record has passed all tiers, 1 if the audit
@@ -67,7 +77,7 @@ def main(file: str | None, drop: bool, keep: str | None, events: int, rate: floa
     try:
         check_parts()
         with opened(file, events, rate) as data, folder(keep) as path:
-            status = run(console, data, path, drop)
+            status = run(console, data, path, drop, window_s * 1000)
         print_end(console, status, keep)
     except KafkaTXError as error:
         click.echo(f"Error: {error}", err=True)
@@ -124,7 +134,7 @@ def folder(keep: str | None) -> Iterator[Path]:
     yield Path(keep).absolute()
 
 
-def run(console: Console, data: Input, path: Path, drop: bool) -> int:
+def run(console: Console, data: Input, path: Path, drop: bool, window_ms: int) -> int:
     """Do all of it; return the exit status.
 
     :raises KafkaTXError: a program failed.
@@ -137,7 +147,7 @@ def run(console: Console, data: Input, path: Path, drop: bool) -> int:
 
     tell("folder", f"logs, data and the table are in {path}", "")
     dropped = Dropped(FRONT_ENDS[0], dropped_number(data.total)) if drop else None
-    deployment = Deployment(path, data.topics, tell, dropped=dropped)
+    deployment = Deployment(path, data.topics, tell, dropped=dropped, window_ms=window_ms)
     try:
         deployment.start()
         warehouse = Warehouse(deployment.table)

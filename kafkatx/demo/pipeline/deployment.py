@@ -18,19 +18,22 @@ import attrs
 
 from kafkatx.blocking import Admin, Cluster
 from kafkatx.demo.pipeline.frontend import NUMBER, SERVER
-from kafkatx.demo.pipeline.programs import Program
+from kafkatx.demo.pipeline.owners import wait_for_owners
+from kafkatx.demo.pipeline.programs import START_S, Program
 from kafkatx.demo.pipeline.service import READY
+from kafkatx.testing.messages import wait_for_brokers
 
 WINDOW_MS = 5000
 """Windows of the audit: short, so that the demonstration ends soon after its last event."""
 COMMIT_EVERY_S = 1.0
+BROKERS = (1, 2)
 PARTITIONS, REPLICAS = 4, 2
 FRONT_ENDS = ("front-1", "front-2")
 SERVICES = ("newsfeed-1", "newsfeed-2")
 GROUP = "newsfeed"
 READER = "reader"
 TABLE = "warehouse"
-SESSION_MS = 6000
+SESSION_MS = 30_000
 
 _READY = r"kafkatx .* is ready: clients connect to (\S+),"
 _MIRROR = """\
@@ -75,6 +78,7 @@ class Deployment:
         tell: Callable[[str, str, str], None],
         *,
         dropped: Dropped | None = None,
+        window_ms: int = WINDOW_MS,
         master: str = "local[2]",
         commit_every_s: float = COMMIT_EVERY_S,
     ) -> None:
@@ -85,6 +89,7 @@ class Deployment:
         self.services: list[Program] = []
         self.tell = tell
         self._dropped = dropped
+        self._window_ms = window_ms
         self._master = master
         self._commit_every_s = commit_every_s
         self._programs = ExitStack()
@@ -139,15 +144,21 @@ class Deployment:
         port = _free_port()
         servers = ["--port", str(port), "--data", "zookeeper"]
         zookeeper = self._program("zookeeper", "kafkatx.testing.zookeeper", servers)
-        audit = ["--set", f"kafkatx.audit.interval.ms={WINDOW_MS}", "--set", "kafkatx.audit.place="]
+        audit = ["--set", f"kafkatx.audit.interval.ms={self._window_ms}", "--set", "kafkatx.audit.place="]
         offline = ["up", "--brokers", "2", "--port", "0", "--data", "dc2", *audit[:-1], audit[-1] + "dc2"]
         dc2 = self._kafkatx("dc2", offline)
         zookeeper.wait_for("listens on")
         self.zookeeper = f"127.0.0.1:{port}/dc1"
         self.tell("zookeeper", f"keeps the state of dc1: {self.zookeeper}", "")
         live = ["up", "--zookeeper", self.zookeeper, "--port", "0", *audit[:-1], audit[-1] + "dc1"]
-        brokers = [self._kafkatx(f"dc1-{one}", [*live, "--data", f"dc1/{one}"]) for one in "ab"]
-        self.dc1 = ",".join(broker.wait_for(_READY) for broker in brokers)
+        brokers = [
+            self._kafkatx(f"dc1-{one}", [*live, "--data", f"dc1/{one}", "--set", f"broker.id={one}"])
+            for one in BROKERS
+        ]
+        addresses = [broker.wait_for(_READY) for broker in brokers]
+        for address in addresses:
+            wait_for_brokers(address, BROKERS, START_S)
+        self.dc1 = ",".join(addresses)
         with Cluster(self.dc1) as cluster:
             for topic in self.topics:
                 Admin(cluster).create_topic(topic, PARTITIONS, REPLICAS)
@@ -157,15 +168,7 @@ class Deployment:
 
     def _start_mirror(self) -> None:
         path = self.folder / "mirror.properties"
-        text = _MIRROR.format(dc1=self.dc1, dc2=self.dc2, topics=",".join(self.topics), window_ms=WINDOW_MS)
-        if self._dropped is not None:
-            text += _DROP.format(
-                server_header=SERVER,
-                server=self._dropped.server,
-                number_header=NUMBER,
-                number=self._dropped.number,
-            )
-        path.write_text(text)
+        path.write_text(mirror_settings(self.dc1, self.dc2, self.topics, self._window_ms, self._dropped))
         mirror = self._kafkatx("mirror", ["mirror", "run", "--config", path.name])
         for topic in self.topics:
             mirror.wait_for(f"created {topic}, ")
@@ -177,28 +180,30 @@ class Deployment:
     def _start_ingestion(self) -> Program:
         topics = [part for topic in self.topics for part in ("-t", topic)]
         table = ["--to", TABLE, "--partition-by", "topic,date,hour", "--follow"]
-        often = ["--commit-every", str(self._commit_every_s), "--audit-interval-ms", str(WINDOW_MS)]
+        often = ["--commit-every", str(self._commit_every_s), "--audit-interval-ms", str(self._window_ms)]
         arguments = ["ingest", "-b", self.dc2, *topics, *table, *often, "--master", self._master]
         self.tell("ingestion", f"loads dc2 with PySpark into {self.table}", f"find {self.table}")
         return self._kafkatx("ingestion", arguments)
 
     def _start_services(self) -> None:
         groups = {"kafkatx.balancer": "zookeeper", "zookeeper.connect": self.zookeeper, "group.id": GROUP}
-        audited = {"audit.interval.ms": WINDOW_MS, "zookeeper.session.timeout.ms": SESSION_MS}
+        audited = {"audit.interval.ms": self._window_ms, "zookeeper.session.timeout.ms": SESSION_MS}
         for name in SERVICES:
             self._reader(name, {**groups, **audited, "client.id": name, "audit.server": name})
         self._reader(READER, {"bootstrap.servers": self.dc2, "group.id": READER})
         for service in self.services:
             service.wait_for(READY)
+        owners = wait_for_owners(self.zookeeper, GROUP, self.topics, PARTITIONS, len(SERVICES), START_S)
+        shares = " and ".join(str(len(places)) for places in owners.values())
         self.tell(
             "services",
-            f"{' and '.join(SERVICES)} share the partitions of dc1, as ZooKeeper has their group",
+            f"{' and '.join(SERVICES)} own {shares} partitions of dc1, as ZooKeeper has their group {GROUP}",
             f"less {self.folder / SERVICES[0]}.log",
         )
 
     def _start_front_ends(self) -> None:
         for name in FRONT_ENDS:
-            arguments = ["--bootstrap", self.dc1, "--name", name, "--window-ms", str(WINDOW_MS)]
+            arguments = ["--bootstrap", self.dc1, "--name", name, "--window-ms", str(self._window_ms)]
             program = Program(self.folder, name, "kafkatx.demo.pipeline.frontend", arguments, reads=True)
             self._programs.callback(program.stop)
             self.front_ends.append(program)
@@ -221,6 +226,18 @@ class Deployment:
         self._programs.callback(program.stop)
         self._running.append(program)
         return program
+
+
+def mirror_settings(
+    dc1: str, dc2: str, topics: Sequence[str], window_ms: int, dropped: Dropped | None
+) -> str:
+    """Return the settings file of the mirror, with a filter that drops one message, or none."""
+    text = _MIRROR.format(dc1=dc1, dc2=dc2, topics=",".join(topics), window_ms=window_ms)
+    if dropped is None:
+        return text
+    return text + _DROP.format(
+        server_header=SERVER, server=dropped.server, number_header=NUMBER, number=dropped.number
+    )
 
 
 def _free_port() -> int:

@@ -98,8 +98,8 @@ def document(runs: dict[float, list[Figures]], seconds: float, rate: float, abou
     rounds = len(next(iter(runs.values())))
     heads = [f"a commit every {interval:g} s" for interval in runs]
     lines = [
-        f"Median of {rounds} rounds (smallest-largest), in seconds. In each round {rate:g} messages a second for",
-        f"{seconds:g} seconds, after Spark was warm. {about}.",
+        f"Median of {rounds} rounds (smallest-largest), in seconds. Each had {rate:g} messages a second,",
+        f"for {seconds:g} seconds, after Spark was warm. {about}.",
         "",
         f"| | {' | '.join(heads)} |",
         f"|---|{'---|' * len(heads)}",

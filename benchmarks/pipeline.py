@@ -24,8 +24,8 @@ from kafkatx.demo.pipeline.delays import Delays
 from kafkatx.demo.pipeline.deployment import Deployment
 from kafkatx.demo.pipeline.events import SITE_TOPICS, site_events
 from kafkatx.demo.pipeline.feed import feed
-from kafkatx.demo.pipeline.frontend import LINGER_MS
 from kafkatx.demo.pipeline.report import READ_IN_DC1, READ_IN_DC2, stage_delays
+from kafkatx.demo.pipeline.servers.frontend import LINGER_MS
 from kafkatx.demo.pipeline.warehouse import Warehouse
 
 DOCUMENTS = Path(__file__).parents[1] / "docs" / "performance"

@@ -48,7 +48,7 @@ class Input:
 
 @click.command()
 @click.argument("file", required=False)
-@click.option("--drop", is_flag=True, help="Let a filter of the mirror drop one message.")
+@click.option("--drop", is_flag=True, help="Drop one message in the mirror, by a filter.")
 @click.option("--keep", metavar="DIR", help="New directory to keep logs, data and the table in.")
 @click.option("--events", type=click.IntRange(min=1), default=EVENTS, help="Number of events without FILE.")
 @click.option(

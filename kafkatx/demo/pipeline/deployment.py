@@ -17,10 +17,10 @@ from types import TracebackType
 import attrs
 
 from kafkatx.blocking import Admin, Cluster
-from kafkatx.demo.pipeline.frontend import NUMBER, SERVER
 from kafkatx.demo.pipeline.owners import wait_for_owners
 from kafkatx.demo.pipeline.programs import START_S, Program
-from kafkatx.demo.pipeline.service import READY
+from kafkatx.demo.pipeline.servers.frontend import NUMBER, SERVER
+from kafkatx.demo.pipeline.servers.service import READY
 from kafkatx.testing.messages import wait_for_brokers
 
 WINDOW_MS = 5000
@@ -204,7 +204,9 @@ class Deployment:
     def _start_front_ends(self) -> None:
         for name in FRONT_ENDS:
             arguments = ["--bootstrap", self.dc1, "--name", name, "--window-ms", str(self._window_ms)]
-            program = Program(self.folder, name, "kafkatx.demo.pipeline.frontend", arguments, reads=True)
+            program = Program(
+                self.folder, name, "kafkatx.demo.pipeline.servers.frontend", arguments, reads=True
+            )
             self._programs.callback(program.stop)
             self.front_ends.append(program)
         self.tell(
@@ -216,7 +218,7 @@ class Deployment:
     def _reader(self, name: str, settings: dict[str, object]) -> None:
         sets = [part for setting, value in settings.items() for part in ("--set", f"{setting}={value}")]
         arguments = ["--topics", ",".join(self.topics), *sets]
-        self.services.append(self._program(name, "kafkatx.demo.pipeline.service", arguments))
+        self.services.append(self._program(name, "kafkatx.demo.pipeline.servers.service", arguments))
 
     def _kafkatx(self, name: str, arguments: Sequence[str]) -> Program:
         return self._program(name, "kafkatx", arguments)

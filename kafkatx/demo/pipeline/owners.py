@@ -59,6 +59,6 @@ def _owners(
     for place in places:
         try:
             found[place] = kazoo.get(paths.owner(place))[0].decode()
-        except NoNodeError:  # nobody owns it now
+        except NoNodeError:  # it has no owner now
             continue
     return found

@@ -23,8 +23,9 @@ STAGES = ("produced", "in dc1", "read by services", "in dc2", "in the warehouse"
 
 
 class Stages:
-    """How many records have reached each stage. Asks brokers, logs and the table; an end cannot be reached
-    twice, so a stage that does not answer keeps its number.
+    """The numbers of records that have reached each stage, from brokers, logs and the table.
+
+    A stage that does not answer keeps its number.
     """
 
     def __init__(self, deployment: Deployment, warehouse: Warehouse) -> None:

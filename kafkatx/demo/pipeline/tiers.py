@@ -35,7 +35,7 @@ class Audit:
         return ["audit", "-b", self.dc1, "--also", self.dc2, "--way", "--settle", "0", "--all"]
 
     def show(self) -> int:
-        """Let the command print its table; return its exit status, 1 if a record is missing or doubled."""
+        """Print the table of the command; return its exit status, 1 if something is wrong."""
         sys.stdout.flush()
         return subprocess.run(self._run(), check=False).returncode
 

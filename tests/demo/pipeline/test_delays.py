@@ -27,6 +27,6 @@ class DelaysTests(SynchronousTestCase):
         self.assertEqual((delays.count, delays.percentile(100)), (1, 0))
 
     def test_merged(self) -> None:
-        """What one program has told is added to what others have."""
+        """The counts of several programs are added up."""
         told = [json.loads(json.dumps(Delays({7: 2, 8: 1}).to_object())) for _ in range(2)]
         self.assertEqual(Delays.merged(told).to_object(), {"7": 4, "8": 2})

@@ -42,7 +42,7 @@ class FeedTests(SynchronousTestCase):
             self.assertAlmostEqual(found, expected)
 
     def test_late(self) -> None:
-        """What was late is made up for: nothing waits then."""
+        """A delay is made up for: nothing waits then."""
         self.clock.advance(1.0)
 
         def passed(count: int) -> None:

@@ -34,7 +34,7 @@ class ProgramTests(SynchronousTestCase):
         return program
 
     def test_ready(self) -> None:
-        """What a pattern finds is returned; lines of JSON are read where they are whole."""
+        """The match of a pattern is returned; lines of JSON are read where they are whole."""
         program = self.start(WAITS)
         self.assertEqual(program.wait_for(r"at (\w+)"), "work")
         program.wait_for("not whole")

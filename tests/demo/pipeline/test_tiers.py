@@ -36,7 +36,7 @@ class CompleteTests(SynchronousTestCase):
             self.assertFalse(complete([late], 7, 0), tier)
 
     def test_dropped(self) -> None:
-        """What the filter drops is not waited for behind it, but before it."""
+        """A dropped record is not waited for behind the filter, but before it."""
         found = window(7, "wrong")
         found["tiers"] |= dict.fromkeys(BEHIND_FILTER, 6)
         self.assertTrue(complete([found], 7, 1))

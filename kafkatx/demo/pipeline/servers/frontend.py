@@ -1,7 +1,8 @@
 """A front end of the paper's deployment: a program that produces what its users do.
 
-``python -m kafkatx.demo.pipeline.frontend --help`` tells its options. It reads events from standard input, a
-line each: the topic, a blank, and the message. It ends when its input does, and all messages are in the log.
+``python -m kafkatx.demo.pipeline.servers.frontend --help`` tells its options. It reads events from standard
+input, a line each: the topic, a blank, and the message. It ends when its input does, and all messages are in
+the log.
 
 Each message carries the time (its timestamp), the server's name (the header ``server``), and its number there
 (the header ``number``). The producer announces its counts for the audit.
@@ -44,4 +45,4 @@ def main(bootstrap: str, name: str, window_ms: int, linger_ms: int) -> None:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m kafkatx.demo.pipeline.frontend")
+    main(prog_name="python -m kafkatx.demo.pipeline.servers.frontend")

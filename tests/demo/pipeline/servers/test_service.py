@@ -1,4 +1,4 @@
-"""Tests of kafkatx.demo.pipeline.service."""
+"""Tests of kafkatx.demo.pipeline.servers.service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import Record
-from kafkatx.demo.pipeline.service import Service
+from kafkatx.demo.pipeline.servers.service import Service
 
 
 class FakeConnector:

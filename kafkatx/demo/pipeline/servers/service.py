@@ -1,6 +1,6 @@
 """An online service of the paper's deployment: it reads what the front ends produce, and tells the delays.
 
-``python -m kafkatx.demo.pipeline.service --help`` tells its options. Its ConsumerConnector shares the
+``python -m kafkatx.demo.pipeline.servers.service --help`` tells its options. Its ConsumerConnector shares the
 partitions with the other members of its group. It prints lines of JSON: how many records it has read, now and
 then, and at its end, on SIGTERM, also the delay of the records since their timestamp::
 
@@ -84,4 +84,4 @@ def main(topics: str, sets: tuple[str, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m kafkatx.demo.pipeline.service")
+    main(prog_name="python -m kafkatx.demo.pipeline.servers.service")

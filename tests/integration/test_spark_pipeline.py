@@ -68,6 +68,7 @@ class PipelineDemoTests(SynchronousTestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         rows = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
         wrong = [row for row in rows if row[-1] == "wrong" and row[5:7] != ["0", "0"]]
+        self.assertEqual(len(wrong), 1, done.stdout + done.stderr)
         (found,) = wrong
         topic, window, tier, count, expected, missing, more, _ = found
         self.assertEqual((tier, missing, more), ("mirror:dc1-dc2", "1", "0"))

@@ -109,7 +109,7 @@ class FolderTests(TableTestCase):
             self.assertEqual({key: (one.found, one.distinct) for key, one in found.items()}, COUNTS, format)
 
     def test_avro(self) -> None:
-        """Of Avro, too."""
+        """Avro files are read likewise."""
         import fastavro
 
         fields = [{"name": name, "type": "long"} for name in ("offset", "timestamp")]

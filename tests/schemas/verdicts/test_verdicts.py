@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.schemas.verdicts import avro_cases
+from tests.schemas.verdicts import avro_cases, json_cases
 from tests.schemas.verdicts.case import Case
 
 MOST_DIFFERENCES = 5
@@ -18,13 +18,22 @@ def unexpected(cases: Iterable[Case]) -> list[Case]:
 
 
 class VerdictTests(SynchronousTestCase):
+    def check(self, cases: list[Case], at_least: int) -> None:
+        """Check the number of rows, that both verdicts occur, and each verdict of ours."""
+        self.assertGreaterEqual(len(cases), at_least)
+        refused = sum(not case.compatible for case in cases)
+        self.assertGreater(refused, at_least // 4)
+        self.assertEqual(unexpected(cases), [])
+
     def test_avro(self) -> None:
         """Avro: each verdict is the one in the table, which has over 100 rows."""
-        cases = list(avro_cases.cases())
-        self.assertGreaterEqual(len(cases), 100)
-        self.assertEqual(unexpected(cases), [])
+        self.check(list(avro_cases.cases()), 100)
+
+    def test_json_schema(self) -> None:
+        """JSON Schema: each verdict is the one in the table, which has over 150 rows."""
+        self.check(list(json_cases.cases()), 150)
 
     def test_differences(self) -> None:
         """At most five verdicts differ from Confluent's."""
-        differing = [case for case in avro_cases.cases() if case.difference]
-        self.assertLessEqual(len(differing), MOST_DIFFERENCES)
+        rows = [*avro_cases.cases(), *json_cases.cases()]
+        self.assertLessEqual(sum(bool(case.difference) for case in rows), MOST_DIFFERENCES)

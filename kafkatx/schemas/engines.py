@@ -15,6 +15,7 @@ from kafkatx.schemas.types import SchemaEngine, SchemaType
 _PLACES: Final = {
     SchemaType.AVRO: ("kafkatx.schemas.avro.avro_engine", "AvroEngine"),
     SchemaType.JSON: ("kafkatx.schemas.json_schema.json_engine", "JsonSchemaEngine"),
+    SchemaType.PROTOBUF: ("kafkatx.schemas.protobuf.protobuf_engine", "ProtobufEngine"),
 }
 
 

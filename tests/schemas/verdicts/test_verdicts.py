@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.schemas.verdicts import avro_cases, json_cases
+from tests.schemas.verdicts import avro_cases, json_cases, protobuf_cases
 from tests.schemas.verdicts.case import Case
 
 MOST_DIFFERENCES = 5
@@ -33,7 +33,11 @@ class VerdictTests(SynchronousTestCase):
         """JSON Schema: each verdict is the one in the table, which has over 150 rows."""
         self.check(list(json_cases.cases()), 150)
 
+    def test_protobuf(self) -> None:
+        """Protobuf: each verdict is the one in the table, which has over 80 rows."""
+        self.check(list(protobuf_cases.cases()), 80)
+
     def test_differences(self) -> None:
         """At most five verdicts differ from Confluent's."""
-        rows = [*avro_cases.cases(), *json_cases.cases()]
+        rows = [*avro_cases.cases(), *json_cases.cases(), *protobuf_cases.cases()]
         self.assertLessEqual(sum(bool(case.difference) for case in rows), MOST_DIFFERENCES)

@@ -21,6 +21,12 @@ MAX_JSON_DEPTH: Final = 4 * MAX_DEPTH
 MAX_REFERENCES: Final = 100
 """References of one schema, and schemas that it depends on in all."""
 
+MAX_NAME_LENGTH: Final = 400
+"""Letters of a full name: each part of a schema may repeat that of the parts around it."""
+
+MAX_URL_LENGTH: Final = 1000
+"""Letters of a URL by which a part of a JSON schema is known."""
+
 MAX_STEPS: Final = 200_000
 """Comparisons of two parts of schemas that one comparison of schemas may take: under 5 s."""
 

@@ -73,7 +73,7 @@ class Named:
     """
 
     name: str
-    aliases: tuple[str, ...]
+    aliases: frozenset[str]
     attributes: Object
 
     @property
@@ -103,6 +103,7 @@ class Enum(Named):
     """
 
     symbols: tuple[str, ...]
+    symbol_set: frozenset[str]
     default: str | None
     kind: Final = "enum"
 
@@ -117,7 +118,7 @@ class Field:
     name: str
     type: AvroType
     default: JSON | NoDefault
-    aliases: tuple[str, ...]
+    aliases: frozenset[str]
     attributes: Object
 
 

@@ -74,7 +74,7 @@ class _Writer:
         else:
             written["fields"] = [self._field(field, one.namespace) for field in one.fields]
         if one.aliases:
-            written["aliases"] = [*sorted(set(one.aliases))]
+            written["aliases"] = [*sorted(one.aliases)]
         return {**written, **_sorted(one.attributes)}
 
     def _field(self, field: Field, namespace: str) -> Object:
@@ -82,7 +82,7 @@ class _Writer:
         if field.default is not NO_DEFAULT:
             written["default"] = _sorted_deep(field.default)
         if field.aliases:
-            written["aliases"] = [*sorted(set(field.aliases))]
+            written["aliases"] = [*sorted(field.aliases)]
         attributes = dict(field.attributes)
         if str(attributes.get("order", "")).lower() == "ascending":
             del attributes["order"]

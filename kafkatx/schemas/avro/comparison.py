@@ -36,6 +36,9 @@ _PROMOTIONS: Final = {
 
 Reasons = Sequence[str]
 
+MAX_SHOWN: Final = 20
+"""Symbols that a reason names."""
+
 
 def incompatibilities(reader: AvroType, writer: AvroType) -> Reasons:
     """Return why *reader* cannot read data of *writer*, at most ``MAX_REASONS`` times."""
@@ -147,11 +150,10 @@ class _Branches:
 
 def _writer_fields(field: Field, writer: Record) -> Sequence[Field]:
     """Return the writer's fields that a reader's field matches, by its name and its aliases."""
-    found: list[Field] = []
-    for name in dict.fromkeys((field.name, *field.aliases)):
-        if name in writer.by_name:
-            found.append(writer.by_name[name])
-    return found
+    names = [name for name in sorted(field.aliases & writer.by_name.keys()) if name != field.name]
+    if field.name in writer.by_name:
+        names.insert(0, field.name)
+    return [writer.by_name[name] for name in names]
 
 
 def _names(reader: Fixed | Enum | Record, writer: Fixed | Enum | Record, where: str) -> Reasons:
@@ -162,10 +164,10 @@ def _names(reader: Fixed | Enum | Record, writer: Fixed | Enum | Record, where: 
 
 
 def _symbols(reader: Enum, writer: Enum, where: str) -> Reasons:
-    missing = sorted(set(writer.symbols) - set(reader.symbols))
+    missing = sorted(writer.symbol_set - reader.symbol_set)
     if not missing or reader.default is not None:
         return ()
-    reason = f"the reader's enum has no default, and not the writer's {', '.join(missing[:MAX_REASONS])}"
+    reason = f"the reader's enum has no default, and not the writer's {', '.join(missing[:MAX_SHOWN])}"
     return (f"MISSING_ENUM_SYMBOLS at {where}/symbols: {reason}",)
 
 

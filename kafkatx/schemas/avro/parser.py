@@ -24,7 +24,7 @@ from kafkatx.schemas.avro.avro_types import (
     Union,
 )
 from kafkatx.schemas.json_text import JSON, Object, quote
-from kafkatx.schemas.limits import MAX_DEPTH
+from kafkatx.schemas.limits import MAX_DEPTH, MAX_NAME_LENGTH
 from kafkatx.schemas.types import InvalidSchema
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -148,7 +148,7 @@ class Parser:
             name,
             self.parse(value["type"], f"{where}/type", namespace, depth + 1),
             value.get("default", NO_DEFAULT),
-            tuple(_texts(value, "aliases", where)),
+            frozenset(_texts(value, "aliases", where)),
             _rest(value, _FIELD_KEYS),
         )
 
@@ -157,15 +157,16 @@ class Parser:
         if not isinstance(value.get("symbols"), list):
             raise _invalid(where, f'the enum {name} needs "symbols" with a list')
         symbols = tuple(_texts(value, "symbols", where))
-        if len(set(symbols)) < len(symbols):
+        symbol_set = frozenset(symbols)
+        if len(symbol_set) < len(symbols):
             raise _invalid(where, f"the enum {name} has a symbol twice")
         for symbol in symbols:
             self._check_name(symbol, f"{where}/symbols")
         default = value.get("default")
-        if default is not None and (not isinstance(default, str) or default not in symbols):
+        if default is not None and (not isinstance(default, str) or default not in symbol_set):
             raise _invalid(where, f"the default {quote(default)} of the enum {name} is none of its symbols")
         rest = _rest(value, _NAMED_KEYS | {"symbols", "default"})
-        return self._define(Enum(name, aliases, rest, symbols, default), where)
+        return self._define(Enum(name, aliases, rest, symbols, symbol_set, default), where)
 
     def _fixed(self, value: Object, where: str, namespace: str) -> AvroType:
         name, aliases = self._names(value, where, namespace)
@@ -175,17 +176,19 @@ class Parser:
         rest = _rest(value, _NAMED_KEYS | {"size"})
         return self._define(Fixed(name, aliases, rest, size), where)
 
-    def _names(self, value: Object, where: str, namespace: str) -> tuple[str, tuple[str, ...]]:
+    def _names(self, value: Object, where: str, namespace: str) -> tuple[str, frozenset[str]]:
         """Return the full name and the full aliases of a named type."""
         name = value.get("name")
         if not isinstance(name, str):
             raise _invalid(where, f'{quote(value["type"])} needs "name" with a text')
         own = value.get("namespace")
         space = own if isinstance(own, str) else namespace
+        if len(name) + len(space) > MAX_NAME_LENGTH:
+            raise _invalid(where, f"a full name has at most {MAX_NAME_LENGTH} letters")
         full = _full_name(name, space)
         self._check_name(full.rpartition(".")[2], where)
         space = full.rpartition(".")[0]
-        return full, tuple(_full_name(alias, space) for alias in _texts(value, "aliases", where))
+        return full, frozenset(_full_name(alias, space) for alias in _texts(value, "aliases", where))
 
     def _check_name(self, name: str, where: str) -> None:
         if self.strict and not _NAME.match(name):

@@ -12,6 +12,7 @@ from typing import Final
 from kafkatx.schemas.json_schema.arrays import array_reasons
 from kafkatx.schemas.json_schema.combinations import largest_match, may_replace, size_change
 from kafkatx.schemas.json_schema.objects import Reasons, object_reasons
+from kafkatx.schemas.json_schema.patterns import Patterns
 from kafkatx.schemas.json_schema.reasons import reason
 from kafkatx.schemas.json_schema.shapes import Criterion, Kind, Shape
 from kafkatx.schemas.json_schema.values import (
@@ -49,8 +50,9 @@ def incompatibilities(reader: Shape, writer: Shape) -> Reasons:
     compatible, which another pair may rely on.
     """
     refuted: set[Key] = set()
+    patterns = Patterns()
     for _ in range(_MOST_PASSES):
-        comparison = _Comparison(refuted)
+        comparison = _Comparison(refuted, patterns)
         try:
             found = run(comparison.compare(writer, reader, ""))
         except TooManySteps:
@@ -68,9 +70,10 @@ class _Comparison:
     :ivar assumed: True if a pair within itself was taken for compatible.
     """
 
-    def __init__(self, refuted: set[Key]) -> None:
+    def __init__(self, refuted: set[Key], patterns: Patterns) -> None:
         self.assumed = False
         self._refuted = refuted
+        self._patterns = patterns
         self._running: set[Key] = set()
         self._known: dict[Key, Reasons] = {}
 
@@ -108,7 +111,7 @@ class _Comparison:
 
     def _same_kind(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
         if old.kind is Kind.OBJECT:
-            return (yield object_reasons(self.compare, old, new, where))
+            return (yield object_reasons(self.compare, self._patterns, old, new, where))
         if old.kind is Kind.ARRAY:
             return (yield array_reasons(self.compare, old, new, where))
         if old.kind is Kind.NOT:

@@ -6,7 +6,7 @@ that of no value in a closed one, and another in a partially open one.
 
 from __future__ import annotations
 
-from kafkatx.schemas.json_schema.patterns import matches
+from kafkatx.schemas.json_schema.patterns import Patterns
 from kafkatx.schemas.json_schema.shapes import Kind, Shape
 from kafkatx.schemas.json_text import JSON
 
@@ -41,10 +41,10 @@ def unevaluated(shape: Shape, keyword: str) -> Shape:
     return shape.part(shape.source.get(keyword, True))
 
 
-def cover_of_property(shape: Shape, name: str) -> Shape | None:
+def cover_of_property(shape: Shape, name: str, patterns: Patterns) -> Shape | None:
     """Return the cover of another property of a name; None if a pattern cannot be evaluated."""
     for pattern, schema in shape.schemas("patternProperties").items():
-        found = matches(pattern, name)
+        found = patterns.matches(pattern, name)
         if found is None:
             return None
         if found:

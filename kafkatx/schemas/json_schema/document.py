@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from kafkatx.schemas.json_schema.keywords import check_keywords, parts
 from kafkatx.schemas.json_text import JSON, Object, quote
-from kafkatx.schemas.limits import MAX_DEPTH
+from kafkatx.schemas.limits import MAX_DEPTH, MAX_URL_LENGTH
 from kafkatx.schemas.places import below
 from kafkatx.schemas.types import InvalidSchema
 
@@ -46,8 +46,9 @@ class Document:
         self._add(root, "", "")
         for schema, where in self._referring:
             self._check_reference(schema, where)
+        known: dict[int, int] = {}
         for schema, where in self._referring:
-            self._check_chain(schema, where)
+            self._check_chain(schema, where, known)
 
     def target(self, schema: Object) -> JSON | None:
         """Return the schema that a schema refers to, which may refer on; None if it does not refer."""
@@ -65,18 +66,24 @@ class Document:
         if isinstance(found, dict) and id(found) not in self._bases:
             self._walk(found, base, where)
 
-    def _check_chain(self, schema: Object, where: str) -> None:
+    def _check_chain(self, schema: Object, where: str, known: dict[int, int]) -> None:
         """Check that references which refer on lead to a schema.
 
+        :param known: the number of references from schemas on; those on the way are added.
         :raises InvalidSchema: they go in a circle, or too far.
         """
         found: JSON | None = schema
-        for _ in range(_LONGEST_CHAIN):
+        passed: list[int] = []
+        more = 0
+        while found is not None and len(passed) + more <= _LONGEST_CHAIN:
+            passed.append(id(found))
             found = self.target(found) if isinstance(found, dict) else None
-            if found is None:
-                return
-        shown = f"the references from {quote(_reference(schema))} on lead to no schema"
-        raise InvalidSchema(f"the JSON schema is not valid at {where or '/'}: {shown}")
+            if id(found) in known:
+                more, found = known[id(found)], None
+        if len(passed) + more > _LONGEST_CHAIN:
+            shown = f"the references from {quote(_reference(schema))} on lead to no schema"
+            raise InvalidSchema(f"the JSON schema is not valid at {where or '/'}: {shown}")
+        known.update((one, more + len(passed) - index) for index, one in enumerate(passed))
 
     def _add(self, document: JSON, url: str, where: str) -> None:
         """Check a document, and note the URLs of the schemas in it."""
@@ -165,9 +172,11 @@ def _join(base: str, url: str) -> tuple[str, str]:
     """
     try:
         full, fragment = urldefrag(urljoin(base, url))
-        return full, fragment
     except ValueError as error:
         raise InvalidSchema(f"{quote(url)} is no URL: {error}") from error
+    if len(full) > MAX_URL_LENGTH:
+        raise InvalidSchema(f"the URL {quote(full)} is too long: at most {MAX_URL_LENGTH} letters")
+    return full, fragment
 
 
 def _at(document: JSON, pointer: str, reference: str) -> JSON:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from kafkatx.schemas.json_schema.contents import cover_of_property, rest_of_object, unevaluated
+from kafkatx.schemas.json_schema.patterns import Patterns
 from kafkatx.schemas.json_schema.reasons import reason
 from kafkatx.schemas.json_schema.shapes import Kind, Shape
 from kafkatx.schemas.json_schema.values import object_size_reasons
-from kafkatx.schemas.json_text import JSON
+from kafkatx.schemas.json_text import JSON, dump_sorted
 from kafkatx.schemas.limits import MAX_REASONS
 from kafkatx.schemas.places import below
 from kafkatx.schemas.recursion import Walk
@@ -19,16 +20,16 @@ Compare: TypeAlias = "Callable[[Shape, Shape, str], Walk[Reasons]]"
 """The comparison of two shapes, old and new, at a place."""
 
 
-def object_reasons(compare: Compare, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
+def object_reasons(compare: Compare, patterns: Patterns, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
     """Return why an object that fits *old* may not fit *new*."""
     found: list[str] = []
     before, now = old.schemas("properties"), new.schemas("properties")
     for name in {**before, **now}:
         place = below(where, "properties", name)
         if name not in now:
-            found.extend((yield _removed(compare, old.part(before[name]), new, name, place)))
+            found.extend((yield _removed(compare, patterns, old.part(before[name]), new, name, place)))
         elif name not in before:
-            found.extend((yield _added(compare, old, new, name, place)))
+            found.extend((yield _added(compare, patterns, old, new, name, place)))
         else:
             found.extend(_required_reasons(old, new, name, where))
             found.extend((yield compare(old.part(before[name]), new.part(now[name]), place)))
@@ -72,8 +73,7 @@ def one_schema(
 
 
 def _required(shape: Shape, name: str) -> bool:
-    required = shape.source.get("required")
-    return isinstance(required, list) and name in required
+    return dump_sorted(name) in shape.document.texts(shape.source.get("required"))
 
 
 def _has_default(shape: Shape, name: str) -> bool:
@@ -87,9 +87,11 @@ def _required_reasons(old: Shape, new: Shape, name: str, where: str) -> Iterator
         yield reason("REQUIRED_ATTRIBUTE_ADDED", below(where, "required", name))
 
 
-def _removed(compare: Compare, property_: Shape, new: Shape, name: str, place: str) -> Walk[Reasons]:
+def _removed(
+    compare: Compare, patterns: Patterns, property_: Shape, new: Shape, name: str, place: str
+) -> Walk[Reasons]:
     """Return why the reader may not accept a property that its schema does not name."""
-    cover = cover_of_property(new, name)
+    cover = cover_of_property(new, name, patterns)
     if cover is None:
         return (reason("PATTERN_NOT_EVALUATED", place),)
     if cover.kind is Kind.ANY or property_.kind is Kind.NEVER:
@@ -102,10 +104,12 @@ def _removed(compare: Compare, property_: Shape, new: Shape, name: str, place: s
     return [*found, reason("PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", place)]
 
 
-def _added(compare: Compare, old: Shape, new: Shape, name: str, place: str) -> Walk[Reasons]:
+def _added(
+    compare: Compare, patterns: Patterns, old: Shape, new: Shape, name: str, place: str
+) -> Walk[Reasons]:
     """Return why the reader may not accept what the writer, which does not name a property, allows for it."""
     property_ = new.part(new.schemas("properties")[name])
-    cover = cover_of_property(old, name)
+    cover = cover_of_property(old, name, patterns)
     if cover is None:
         return (reason("PATTERN_NOT_EVALUATED", place),)
     required = _required(new, name)

@@ -7,7 +7,6 @@ unknown, as are those that Python cannot read.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -15,17 +14,28 @@ from typing import Final
 _LONGEST_PATTERN: Final = 500
 _LONGEST_TEXT: Final = 100
 _MOST_QUANTIFIERS: Final = 2
+_MOST_STEPS: Final = 50_000_000
+"""Steps of all evaluations in one comparison: about a second."""
 
 
-def matches(pattern: str, text: str) -> bool | None:
-    """Return True if a part of *text* fits *pattern*; None if that is not known."""
-    compiled = _compile(pattern)
-    if compiled is None or len(text) > _LONGEST_TEXT:
-        return None
-    return compiled.search(text) is not None
+class Patterns:
+    """The evaluation of patterns in one comparison, with a bound on the time of all together."""
+
+    def __init__(self, most_steps: int = _MOST_STEPS) -> None:
+        self._steps_left = most_steps
+        self._compiled: dict[str, re.Pattern[str] | None] = {}
+
+    def matches(self, pattern: str, text: str) -> bool | None:
+        """Return True if a part of *text* fits *pattern*; None if that is not known."""
+        if pattern not in self._compiled:
+            self._compiled[pattern] = _compile(pattern)
+        compiled = self._compiled[pattern]
+        self._steps_left -= (len(text) + 1) ** (_quantifiers(pattern) + 1) if compiled else 1
+        if compiled is None or len(text) > _LONGEST_TEXT or self._steps_left < 0:
+            return None
+        return compiled.search(text) is not None
 
 
-@functools.lru_cache(maxsize=256)
 def _compile(pattern: str) -> re.Pattern[str] | None:
     if len(pattern) > _LONGEST_PATTERN or not _is_quick(pattern):
         return None
@@ -33,6 +43,11 @@ def _compile(pattern: str) -> re.Pattern[str] | None:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
         return None
+
+
+def _quantifiers(pattern: str) -> int:
+    """Return a bound on the quantifiers of a pattern that is quick."""
+    return min(_MOST_QUANTIFIERS, sum(map(pattern.count, "*+?{")))
 
 
 def _is_quick(pattern: str) -> bool:

@@ -117,6 +117,7 @@ class Shapes:
         self._known: dict[int, Shape] = {}
         self._any, self._never = Shape(Kind.ANY, {}, self), Shape(Kind.NEVER, {}, self)
         self._digests: dict[int, bytes] = {}
+        self._lists: dict[int, frozenset[str]] = {}
 
     @property
     def root(self) -> Shape:
@@ -139,6 +140,14 @@ class Shapes:
             text = dump_sorted(source).encode()
             self._digests[id(source)] = hashlib.sha256(text).digest()
         return self._digests[id(source)]
+
+    def texts(self, values: JSON | None) -> frozenset[str]:
+        """Return the texts of the values of a list, computed once for each list of the document."""
+        if not isinstance(values, list):
+            return frozenset()
+        if id(values) not in self._lists:
+            self._lists[id(values)] = frozenset(dump_sorted(one) for one in values)
+        return self._lists[id(values)]
 
     def _make(self, schema: Object) -> Shape:
         """Make the shape of a schema; the document has checked that its references soon lead somewhere."""

@@ -54,7 +54,7 @@ def array_size_reasons(old: Shape, new: Shape) -> Reasons:
 
 def enum_reasons(old: Shape, new: Shape) -> Reasons:
     """Yield a reason if the old values are not all among the new ones."""
-    before, values = (_texts(shape.source.get("enum")) for shape in (old, new))
+    before, values = (shape.document.texts(shape.source.get("enum")) for shape in (old, new))
     if not before <= values:
         yield "ENUM_ARRAY_NARROWED" if values <= before else "ENUM_ARRAY_CHANGED"
 
@@ -112,7 +112,3 @@ def _step_reasons(old: JSON, new: JSON) -> Reasons:
     before, step = Fraction(repr(old)), Fraction(repr(new))
     if before % step:
         yield "MULTIPLE_OF_CHANGED" if step % before else "MULTIPLE_OF_EXPANDED"
-
-
-def _texts(values: JSON) -> set[str]:
-    return {dump_sorted(one) for one in values} if isinstance(values, list) else set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafkatx.schemas.limits import MAX_DEPTH
+from kafkatx.schemas.limits import MAX_DEPTH, MAX_NAME_LENGTH
 from kafkatx.schemas.protobuf.lexer import Token, invalid, tokens, unquote
 from kafkatx.schemas.types import InvalidSchema
 
@@ -61,13 +61,19 @@ class Reader:
         """Take a name without dots."""
         if self._next.kind != "name":
             raise self.unexpected("a name")
+        if len(self._next.text) > MAX_NAME_LENGTH:
+            raise invalid(self._next.line, f"a name has at most {MAX_NAME_LENGTH} letters")
         return self.take().text
 
     def full_name(self) -> str:
         """Take a name with dots, which may begin with one."""
         parts = ["." if self.accept(".") else "", self.name()]
+        length = len(parts[1])
         while self.accept("."):
             parts.append(f".{self.name()}")
+            length += len(parts[-1])
+            if length > MAX_NAME_LENGTH:
+                raise invalid(self._next.line, f"a full name has at most {MAX_NAME_LENGTH} letters")
         return "".join(parts)
 
     def text(self) -> bytes:

@@ -11,7 +11,8 @@ class AvroTypesTests(SynchronousTestCase):
     def test_names(self) -> None:
         """A full name is taken apart at its last dot."""
         names = [
-            (one.namespace, one.simple_name) for one in (Fixed("a.b.c", (), {}, 1), Fixed("c", (), {}, 1))
+            (one.namespace, one.simple_name)
+            for one in (Fixed("a.b.c", frozenset(), {}, 1), Fixed("c", frozenset(), {}, 1))
         ]
         self.assertEqual(names, [("a.b", "c"), ("", "c")])
 

@@ -28,6 +28,8 @@ REFUSED: list[tuple[JSON, str]] = [
     (record(name="ü"), "no name of Avro"),
     (record(name=""), "no name of Avro"),
     (record(name="long"), "primitive"),
+    (record(name="n" * 401), "at most 400 letters"),
+    (record(name="n", namespace="s" * 400), "at most 400 letters"),
     (record("f"), "a field is an object"),
     (record({"type": "int"}), 'a field needs "name"'),
     (record({"name": "f"}), '"f" needs "type"'),

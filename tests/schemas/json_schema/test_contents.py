@@ -5,6 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.schemas.json_schema.contents import all_items, cover_of_item, cover_of_property, tuple_items
+from kafkatx.schemas.json_schema.patterns import Patterns
 from kafkatx.schemas.json_schema.shapes import Kind
 from kafkatx.schemas.json_text import JSON, Object
 from tests.schemas.json_schema.test_shapes import shape
@@ -28,10 +29,10 @@ class ContentsTests(SynchronousTestCase):
             (patterns, Kind.NUMBER),
         ]
         for schema, kind in expected:
-            cover = cover_of_property(shape(schema), "n")
+            cover = cover_of_property(shape(schema), "n", Patterns())
             assert cover is not None
             self.assertIs(cover.kind, kind, schema)
-        self.assertIsNone(cover_of_property(shape({"patternProperties": {"(a+)+": {}}}), "n"))
+        self.assertIsNone(cover_of_property(shape({"patternProperties": {"(a+)+": {}}}), "n", Patterns()))
 
     def test_arrays(self) -> None:
         """The cover of an item stands in other keywords since 2020-12."""

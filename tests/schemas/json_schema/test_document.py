@@ -96,6 +96,26 @@ class DocumentTests(SynchronousTestCase):
             error = self.assertRaises(InvalidSchema, parsed, document)
             self.assertIn(reason, str(error))
 
+    def test_chain(self) -> None:
+        """References that refer on are followed up to the limit, in whatever order they stand."""
+        for many, order in ((90, 1), (90, -1), (110, 1), (110, -1)):
+            links: list[tuple[str, JSON]] = [
+                (f"n{one}", {"$ref": f"#/$defs/n{one + 1}"}) for one in range(many)
+            ]
+            document: JSON = {
+                "items": {"$ref": "#/$defs/n0"},
+                "$defs": {**dict(links[::order]), f"n{many}": TEXT},
+            }
+            if many < 100:
+                self.assertEqual(list(reasons(document, document)), [])
+            else:
+                self.assertRaises(InvalidSchema, parsed, document)
+
+    def test_long_url(self) -> None:
+        """A URL that each part would repeat is refused if it is very long."""
+        error = self.assertRaises(InvalidSchema, parsed, {"$id": f"http://h/{'x' * 1000}"})
+        self.assertIn("too long", str(error))
+
     def test_meta_schema(self) -> None:
         """A reference to a meta-schema leads to a schema of any value."""
         self.assertEqual(list(reasons(TEXT, {"$ref": "http://json-schema.org/draft-07/schema#"})), [])

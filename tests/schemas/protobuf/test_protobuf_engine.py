@@ -109,7 +109,7 @@ class ProtobufEngineTests(SynchronousTestCase):
         self.assertIn("in a circle", str(itself))
 
     def test_long_chain(self) -> None:
-        """As many imports as references may be are followed one after the other."""
+        """The imports that the limit allows are followed one after the other."""
         files = {f"f{one}.proto": f'import "f{one + 1}.proto"; message M{one} {{}}' for one in range(99)}
         files["f99.proto"] = "message M99 {}"
         self.assertEqual(len(parsed('import "f0.proto"; message A {}', files).files), 101)

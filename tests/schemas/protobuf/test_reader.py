@@ -22,6 +22,14 @@ class ReaderTests(SynchronousTestCase):
         self.assertEqual([reader.full_name(), reader.full_name()], [".a.b", "c.d"])
         self.assertRaises(InvalidSchema, reader.full_name)
 
+    def test_long_names(self) -> None:
+        """Names are bounded, alone and together."""
+        self.assertEqual(len(Reader("n" * 400).name()), 400)
+        for text in ("n" * 401, ".".join("n" * 300)):
+            self.assertIn(
+                "at most 400 letters", str(self.assertRaises(InvalidSchema, Reader(text).full_name))
+            )
+
     def test_texts(self) -> None:
         """Texts beside each other are one; a name in quotation marks is no symbol."""
         reader = Reader("'a' \"b\" ';'")

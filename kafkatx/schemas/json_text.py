@@ -96,6 +96,8 @@ def _check_depth(value: JSON, what: str) -> None:
     """Check the nesting of a value, level by level."""
     level: list[list[JSON] | Object] = [value] if isinstance(value, (list, dict)) else []
     for _ in range(MAX_JSON_DEPTH):
+        if not level:
+            return
         parts = (part for one in level for part in (one.values() if isinstance(one, dict) else one))
         level = [part for part in parts if isinstance(part, (list, dict))]
     if level:

@@ -13,14 +13,17 @@ from kafkatx.schemas.json_schema.objects import Compare, Reasons, one_schema, re
 from kafkatx.schemas.json_schema.reasons import reason
 from kafkatx.schemas.json_schema.shapes import Kind, Shape
 from kafkatx.schemas.json_schema.values import array_size_reasons
-from kafkatx.schemas.limits import MAX_REASONS
 from kafkatx.schemas.places import below
 from kafkatx.schemas.recursion import Walk
 
 
-def array_reasons(compare: Compare, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
-    """Return why an array that fits *old* may not fit *new*."""
-    found = [*(yield _all_items(compare, old, new, where))]
+def array_reasons(compare: Compare, old: Shape, new: Shape, where: str, most: int) -> Walk[Reasons]:
+    """Return why an array that fits *old* may not fit *new*.
+
+    :param most: the number of reasons that are enough.
+    """
+    found = [reason(name, where) for name in array_size_reasons(old, new)]
+    found.extend((yield _all_items(compare, old, new, where)))
     before, now = tuple_items(old), tuple_items(new)
     for index in range(max(len(before), len(now))):
         place = below(where, "items", index)
@@ -30,14 +33,14 @@ def array_reasons(compare: Compare, old: Shape, new: Shape, where: str) -> Walk[
             found.extend((yield _added(compare, old, new.part(now[index]), place)))
         else:
             found.extend((yield compare(old.part(before[index]), new.part(now[index]), place)))
-        del found[MAX_REASONS:]
+        if len(found) >= most:
+            return found[:most]
     rests = rest_of_array(old), rest_of_array(new)
     found.extend((yield rest_reasons(compare, *rests, "ADDITIONAL_ITEMS", where)))
     rests = unevaluated(old, "unevaluatedItems"), unevaluated(new, "unevaluatedItems")
     found.extend((yield rest_reasons(compare, *rests, "UNEVALUATED_ITEMS", where)))
     found.extend((yield one_schema(compare, old, new, "contains", "CONTAINS_ADDED", where)))
-    found.extend(reason(name, where) for name in array_size_reasons(old, new))
-    return found[:MAX_REASONS]
+    return found[:most]
 
 
 def _all_items(compare: Compare, old: Shape, new: Shape, where: str) -> Walk[Reasons]:

@@ -22,6 +22,7 @@ from kafkatx.schemas.json_schema.values import (
     number_reasons,
     string_reasons,
 )
+from kafkatx.schemas.limits import MAX_REASONS
 from kafkatx.schemas.places import below
 from kafkatx.schemas.recursion import TooManySteps, Walk, run
 
@@ -38,6 +39,9 @@ _VALUES: Final[dict[Kind, Callable[[Shape, Shape], Iterator[str]]]] = {
     Kind.CONDITION: condition_reasons,
 }
 """The comparisons of shapes that have no schemas within."""
+
+_YES: Final = ("yes",)
+"""The result of a question whose answer is yes."""
 
 Key = tuple[int, int]
 
@@ -74,8 +78,14 @@ class _Comparison:
         self.assumed = False
         self._refuted = refuted
         self._patterns = patterns
+        self._trials = 0
         self._running: set[Key] = set()
         self._known: dict[Key, Reasons] = {}
+
+    @property
+    def _most(self) -> int:
+        """The number of reasons that are enough: one is, where reasons are not told."""
+        return 1 if self._trials else MAX_REASONS
 
     def refuted(self) -> set[Key]:
         """Return the pairs that are not compatible."""
@@ -111,9 +121,9 @@ class _Comparison:
 
     def _same_kind(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
         if old.kind is Kind.OBJECT:
-            return (yield object_reasons(self.compare, self._patterns, old, new, where))
+            return (yield object_reasons(self.compare, self._patterns, old, new, where, self._most))
         if old.kind is Kind.ARRAY:
-            return (yield array_reasons(self.compare, old, new, where))
+            return (yield array_reasons(self.compare, old, new, where, self._most))
         if old.kind is Kind.NOT:
             return (yield self._negations(old, new, where))
         if old.kind in _VALUES:
@@ -123,27 +133,34 @@ class _Comparison:
     def _negations(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
         """Return a reason unless what the new schema excludes was excluded before."""
         (before,), (now,) = old.distinct_members(), new.distinct_members()
-        if (yield self.compare(now, before, below(where, "not"))):
+        if not (yield self._fits(now, before, below(where, "not"))):
             return (reason("NOT_TYPE_EXTENDED", where),)
         return ()
 
     def _fits_a_member(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
-        """Return a reason, as a sign of success, if *old* fits a combination of one, or a choice."""
+        """Return a sign if *old* fits a combination of one, or a choice."""
         if new.criterion is Criterion.ALL and len(new.members) != 1:
             return ()
         for member in new.distinct_members():
-            if not (yield self.compare(old, member, where)):
-                return ("fits",)
+            if (yield self._fits(old, member, where)):
+                return _YES
         return ()
 
     def _a_member_fits(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
-        """Return a reason, as a sign of success, if one of all schemas that data had to fit suffices."""
+        """Return a sign if one of all schemas that data had to fit suffices."""
         if old.criterion is not Criterion.ALL and len(old.members) != 1:
             return ()
         for member in old.distinct_members():
-            if not (yield self.compare(member, new, where)):
-                return ("fits",)
+            if (yield self._fits(member, new, where)):
+                return _YES
         return ()
+
+    def _fits(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
+        """Return a sign if two shapes are compatible; the reasons are not told."""
+        self._trials += 1
+        found = yield self.compare(old, new, where)
+        self._trials -= 1
+        return () if found else _YES
 
     def _combinations(self, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
         """Return the reasons of two combinations: their members must fit each other in pairs."""
@@ -158,7 +175,7 @@ class _Comparison:
             place = below(where, old.criterion.value, index)
             fits.append([])
             for number, other in enumerate(now):
-                if not (yield self.compare(member, other, place)):
+                if (yield self._fits(member, other, place)):
                     fits[-1].append(number)
         if largest_match(fits) < min(len(before), len(now)):
             return (reason("COMBINED_TYPE_SUBSCHEMAS_CHANGED", where),)

@@ -20,9 +20,14 @@ Compare: TypeAlias = "Callable[[Shape, Shape, str], Walk[Reasons]]"
 """The comparison of two shapes, old and new, at a place."""
 
 
-def object_reasons(compare: Compare, patterns: Patterns, old: Shape, new: Shape, where: str) -> Walk[Reasons]:
-    """Return why an object that fits *old* may not fit *new*."""
-    found: list[str] = []
+def object_reasons(
+    compare: Compare, patterns: Patterns, old: Shape, new: Shape, where: str, most: int
+) -> Walk[Reasons]:
+    """Return why an object that fits *old* may not fit *new*.
+
+    :param most: the number of reasons that are enough.
+    """
+    found = [reason(name, where) for name in object_size_reasons(old, new)]
     before, now = old.schemas("properties"), new.schemas("properties")
     for name in {**before, **now}:
         place = below(where, "properties", name)
@@ -33,7 +38,8 @@ def object_reasons(compare: Compare, patterns: Patterns, old: Shape, new: Shape,
         else:
             found.extend(_required_reasons(old, new, name, where))
             found.extend((yield compare(old.part(before[name]), new.part(now[name]), place)))
-        del found[MAX_REASONS:]
+        if len(found) >= most:
+            return found[:most]
     found.extend((yield _patterns(compare, old, new, where)))
     found.extend((yield _dependencies(compare, old, new, where)))
     rests = rest_of_object(old), rest_of_object(new)
@@ -41,8 +47,7 @@ def object_reasons(compare: Compare, patterns: Patterns, old: Shape, new: Shape,
     rests = unevaluated(old, "unevaluatedProperties"), unevaluated(new, "unevaluatedProperties")
     found.extend((yield rest_reasons(compare, *rests, "UNEVALUATED_PROPERTIES", where)))
     found.extend((yield one_schema(compare, old, new, "propertyNames", "PROPERTY_NAMES_ADDED", where)))
-    found.extend(reason(name, where) for name in object_size_reasons(old, new))
-    return found[:MAX_REASONS]
+    return found[:most]
 
 
 def rest_reasons(compare: Compare, old: Shape, new: Shape, name: str, where: str) -> Walk[Reasons]:

@@ -135,10 +135,24 @@ class ComparisonTests(SynchronousTestCase):
         self.assertEqual(names(old, old), [])
         self.assertEqual(names(old, new), ["TYPE_CHANGED"])
 
+    def test_many_events(self) -> None:
+        """A choice between 100 kinds of events with 20 properties each is compared."""
+
+        def catalogue(types: list[str]) -> JSON:
+            events: list[JSON] = []
+            for number in range(100):
+                rest: Object = {f"p{one}": {"type": types[one % len(types)]} for one in range(20)}
+                events.append({"type": "object", "properties": {"kind": {"const": number}, **rest}})
+            return {"oneOf": events}
+
+        one, other = catalogue(["string", "number"]), catalogue(["string", "integer"])
+        self.assertEqual(names(other, one), [])
+        self.assertEqual(names(one, other), ["COMBINED_TYPE_SUBSCHEMAS_CHANGED"])
+
     def test_too_large(self) -> None:
         """A comparison that would take very long ends with that as its reason."""
-        old: JSON = {"anyOf": [{"type": "string", "maxLength": number} for number in range(500)]}
-        new: JSON = {"anyOf": [{"type": "string", "minLength": number + 1} for number in range(500)]}
+        old: JSON = {"anyOf": [{"type": "string", "maxLength": number} for number in range(700)]}
+        new: JSON = {"anyOf": [{"type": "string", "minLength": number + 1} for number in range(700)]}
         self.assertEqual(list(reasons(old, new)), ["the schemas are too large to compare"])
 
     def test_many_reasons(self) -> None:

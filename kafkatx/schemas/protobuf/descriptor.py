@@ -1,7 +1,7 @@
 """Schemas that are sent as descriptors: a serialized FileDescriptorProto in base64. Pure.
 
 Confluent's clients for Python and Go send these. A descriptor may have anything in its fields; only one that
-a .proto file can be written for is a schema, and that file is then parsed as any other.
+a .proto file can be written for is a schema, and the parser must take that file.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from google.protobuf import descriptor_pb2 as pb
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafkatx.schemas.protobuf.fields import SCALARS
+from kafkatx.schemas.protobuf.lexer import Token, unquote
 from kafkatx.schemas.protobuf.options import Options
 
 Field = pb.FieldDescriptorProto
@@ -141,7 +142,7 @@ def _field_options(field: Field) -> Iterator[str]:
         if field.type == Field.TYPE_STRING:
             text = quoted(text.encode())
         elif field.type == Field.TYPE_BYTES:
-            text = f'"{text}"'
+            text = quoted(unquote(Token("text", f'"{text}"', 0)))
         yield f"default = {text}"
     if field.HasField("json_name") and field.json_name != default_json_name(field.name):
         yield f"json_name = {quoted(field.json_name.encode())}"

@@ -30,6 +30,8 @@ class ProtobufSchema:
     :ivar files: the files that it imports, also indirectly, each after those that it imports itself; the last
         is its own.
     :ivar types: the messages and enums of all files by full name.
+    :ivar counts_entries: True if the entries of maps are messages of the schema as it was sent: those of a
+        descriptor are, those of a text only if it writes them.
     """
 
     schema: Schema
@@ -37,6 +39,7 @@ class ProtobufSchema:
     file: pb.FileDescriptorProto
     files: tuple[pb.FileDescriptorProto, ...]
     types: Mapping[str, NamedType]
+    counts_entries: bool
 
     @property
     def normalized(self) -> str:
@@ -68,8 +71,10 @@ class ProtobufEngine:
             raise InvalidSchema("the Protobuf schema is empty")
         loader = _Loader(dependencies)
         file = loader.add(_read_file(schema, ""), ())
-        canonical = _canonical(file, schema.text)
-        return ProtobufSchema(schema, canonical, file, tuple(loader.files.values()), loader.types)
+        descriptor = read_descriptor(schema.text)
+        canonical = print_file(file) + (custom_options_line(descriptor) if descriptor else "")
+        counts = descriptor is not None or "map_entry" in schema.text
+        return ProtobufSchema(schema, canonical, file, tuple(loader.files.values()), loader.types, counts)
 
     def incompatibilities(self, reader: ParsedSchema, writer: ParsedSchema) -> Sequence[str]:
         """Return why data of *writer* cannot be read with *reader*."""
@@ -138,13 +143,9 @@ def _read_file(schema: Schema, path: str) -> pb.FileDescriptorProto:
     descriptor = read_descriptor(schema.text)
     if descriptor is None:
         return parse_file(schema.text, path or ROOT_FILE)
-    return parse_file(text_of(descriptor), path or descriptor.name or ROOT_FILE)
-
-
-def _canonical(file: pb.FileDescriptorProto, text: str) -> str:
-    """Return the text that is equal for equal schemas.
-
-    :param text: the text that was sent.
-    """
-    descriptor = read_descriptor(text)
-    return print_file(file) + (custom_options_line(descriptor) if descriptor else "")
+    parse_file(text_of(descriptor), path)
+    descriptor.ClearField("source_code_info")
+    if descriptor.syntax == "proto2":
+        descriptor.ClearField("syntax")
+    descriptor.name = path or descriptor.name or ROOT_FILE
+    return descriptor

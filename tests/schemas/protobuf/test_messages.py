@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from twisted.trial.unittest import SynchronousTestCase
@@ -26,7 +28,7 @@ LINE = 'syntax = "proto3"; package shop; message Line { int32 amount = 1; }'
 
 class MessagesTests(SynchronousTestCase):
     def test_places(self) -> None:
-        """A message is found by its place, and its place by its name; entries of maps do not count."""
+        """A message is found by its place, and its place by its name."""
         schema = parsed(TEXT, {"line.proto": LINE})
         for name, indexes in [
             ("shop.First", (0,)),
@@ -39,6 +41,23 @@ class MessagesTests(SynchronousTestCase):
         plain = parsed('syntax = "proto3"; message A { message B {} }')
         self.assertEqual(message_name(plain, (0, 0)), "A.B")
         self.assertEqual(message_indexes(plain, "A.B"), (0, 0))
+
+    def test_entries(self) -> None:
+        """Entries of maps count in a descriptor, in its order, and in a text that has them as messages."""
+        text = 'syntax = "proto3"; message A { message B {} map<string, int32> m = 1; message C {} }'
+        sugar = parsed(text)
+        self.assertEqual([message_indexes(sugar, f"A.{name}") for name in "BC"], [(0, 0), (0, 1)])
+        sent = parsed(base64.b64encode(sugar.file.SerializeToString()).decode())
+        self.assertEqual(
+            [message_indexes(sent, f"A.{name}") for name in ("B", "MEntry", "C")], [(0, 0), (0, 1), (0, 2)]
+        )
+        self.assertEqual(sent.canonical, sugar.canonical)
+        entry = "message MEntry { option map_entry = true; string key = 1; int32 value = 2; }"
+        written = parsed(
+            f'syntax = "proto3"; message A {{ repeated MEntry m = 1; {entry} message B {{}} message C {{}} }}'
+        )
+        self.assertEqual(message_indexes(written, "A.C"), (0, 2))
+        self.assertEqual(written.canonical, sugar.canonical)
 
     def test_unknown(self) -> None:
         """Names and places of no message are refused."""

@@ -75,7 +75,7 @@ class ParsedSchema(Protocol):
 
     @property
     def name(self) -> str:
-        """The full name of the record or message, for subjects by record; empty if it has none."""
+        """The full name of the record or first message, or the title, for subjects by record; may be empty."""
 
 
 class SchemaEngine(Protocol):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from tests.schemas.verdicts import avro_cases, json_cases, protobuf_cases
 from tests.schemas.verdicts.case import Case
+from tests.schemas.verdicts.document import page
 
+ROOT = Path(__file__).parent.parent.parent.parent
 MOST_DIFFERENCES = 5
 
 
@@ -36,6 +39,11 @@ class VerdictTests(SynchronousTestCase):
     def test_protobuf(self) -> None:
         """Protobuf: each verdict is the one in the table, which has over 80 rows."""
         self.check(list(protobuf_cases.cases()), 80)
+
+    def test_page(self) -> None:
+        """The page on compatibility shows this table: ``make documents`` writes it anew."""
+        shown = (ROOT / "docs" / "schema-compatibility.md").read_text(encoding="utf-8")
+        self.assertEqual(shown, f"{page().rstrip()}\n")
 
     def test_differences(self) -> None:
         """At most five verdicts differ from Confluent's."""

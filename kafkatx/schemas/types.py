@@ -75,7 +75,7 @@ class ParsedSchema(Protocol):
 
     @property
     def name(self) -> str:
-        """The full name of the record or first message, or the title, for subjects by record; may be empty."""
+        """The full name of the record or first message, or the title, for subjects by record; or empty."""
 
 
 class SchemaEngine(Protocol):

@@ -46,6 +46,10 @@ class AvroEngineTests(SynchronousTestCase):
         other = self.assertRaises(InvalidSchema, ENGINE.parse, Schema(dump(document)), dependencies)
         self.assertIn("of type JSON, not AVRO", str(other))
 
+    def test_stored_references(self) -> None:
+        """A referenced schema is a stored one: it may break rules that only new ones must keep."""
+        parsed(record(field("f", "x")), {"x": record(field("g-h", "int", default="a"), name="x")})
+
     def test_compared_through_references(self) -> None:
         """A change in a referenced schema is found."""
         document = record(field("f", "x"))

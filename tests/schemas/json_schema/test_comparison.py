@@ -107,6 +107,26 @@ class ComparisonTests(SynchronousTestCase):
         self.assertEqual(names(tree("string"), tree("string")), [])
         self.assertEqual(set(names(tree("string"), tree("number"))), {"TYPE_CHANGED"})
 
+    def test_circle_that_others_rely_on(self) -> None:
+        """A pair that counted as compatible while it was compared does not make others so."""
+
+        def things(first: str, *more: JSON) -> JSON:
+            defined: Object = {
+                name: {
+                    "type": "object",
+                    "properties": {"next": {"$ref": f"#/definitions/{target}"}, "id": {"type": kind}},
+                }
+                for name, kind, target in (("a", first, "c"), ("b", "boolean", "c"), ("c", "null", "a"))
+            }
+            members: list[JSON] = [{"$ref": "#/definitions/a"}, {"$ref": "#/definitions/b"}, *more]
+            return {"definitions": defined, "anyOf": members}
+
+        self.assertEqual(names(things("string"), things("string", {"type": "object"})), [])
+        self.assertEqual(
+            names(things("string"), things("number", {"type": "object"})),
+            ["COMBINED_TYPE_SUBSCHEMAS_CHANGED"],
+        )
+
     def test_siblings_chain(self) -> None:
         """Thousands of references with keywords beside them are compared."""
         many = 3000

@@ -102,10 +102,8 @@ class DocumentTests(SynchronousTestCase):
             links: list[tuple[str, JSON]] = [
                 (f"n{one}", {"$ref": f"#/$defs/n{one + 1}"}) for one in range(many)
             ]
-            document: JSON = {
-                "items": {"$ref": "#/$defs/n0"},
-                "$defs": {**dict(links[::order]), f"n{many}": TEXT},
-            }
+            defined: JSON = {**dict(links[::order]), f"n{many}": TEXT}
+            document: JSON = {"$defs": defined, "items": {"$ref": "#/$defs/n0"}}
             if many < 100:
                 self.assertEqual(list(reasons(document, document)), [])
             else:

@@ -12,6 +12,9 @@ OPTIONS ?=
 CONFIG ?= etc/server.properties
 # make demo INPUT=access.log
 INPUT ?=
+# make demo-pipeline INPUT=access.log DROP=1 KEEP=folder
+DROP ?=
+KEEP ?=
 # make clients CLIENTS="kcat aiokafka" CONTROL=1, or BROKERS=3 ONLY=leader
 CLIENTS ?=
 CONTROL ?=
@@ -29,13 +32,15 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper zookeeper-groups demo test tests lint docs documents clean interop takeover clients faults faults-cluster attack simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster attack simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
 	@echo '                          (PORT=9192, DATA=DIR, OPTIONS="--set name=value" change that)'
 	@echo 'make zookeeper            start a ZooKeeper for trials on 127.0.0.1:2181, data under ./zookeeper-data (PORT=, DATA=)'
 	@echo 'make demo [INPUT=FILE]    lines of FILE (or the git history) through a broker and PySpark to Parquet'
+	@echo 'make demo-pipeline        two data centres, a mirror, ingestion by PySpark and the audit of all that went through'
+	@echo '                          (INPUT=FILE; DROP=1 loses a message on purpose; KEEP=DIR keeps everything; needs Java)'
 	@echo 'make install              create .venv with kafkatx and every extra (PYTHON=python3.12 chooses one)'
 	@echo 'make test                 lint, types, import floors, docs, then every test'
 	@echo 'make tests [TESTS=tests.wire]  the tests alone, or some of them'
@@ -89,6 +94,10 @@ zookeeper: install
 demo: install
 	@$(BIN)/python -m kafkatx.demo $(if $(INPUT),'$(INPUT)')
 
+# Ends with 1 if the audit finds a record missing or doubled, as with DROP=1.
+demo-pipeline: install
+	@$(BIN)/python -m kafkatx.demo.pipeline $(if $(DROP),--drop) $(if $(KEEP),--keep '$(KEEP)') $(if $(INPUT),'$(INPUT)')
+
 lint: install
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -104,6 +113,7 @@ documents: install
 	$(BIN)/python -m kafkatx.mirror.documents docs/mirror-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
 	$(BIN)/python -m kafkatx.group.documents docs/group-states.md
+	$(BIN)/python -m tests.schemas.verdicts.document docs/schema-compatibility.md
 
 tests: install
 	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)

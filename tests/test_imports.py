@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 import kafkatx
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = ["pyspark", "pyarrow", "kazoo", "fastavro", "pytest", "hypothesis"]
+EXTRAS = ["pyspark", "pyarrow", "kazoo", "fastavro", "jsonschema", "google.protobuf", "pytest", "hypothesis"]
 
 # Imports each module named on standard input; prints what is then loaded.
 _IMPORT = """
@@ -67,6 +67,8 @@ class ImportTests(SynchronousTestCase):
     def test_extras_are_optional(self) -> None:
         """Without one extra installed all but the modules that are for an extra can be imported."""
         for_extras = below(
-            modules(), "kafkatx.demo", "kafkatx.metadata.tree.zookeeper", "kafkatx.spark", "kafkatx.testing"
+            modules(),
+            *("kafkatx.demo", "kafkatx.metadata.tree.zookeeper", "kafkatx.schemas.protobuf", "kafkatx.spark"),
+            "kafkatx.testing",
         )
         loaded_after([name for name in modules() if name not in for_extras], blocked=EXTRAS)

@@ -1,13 +1,15 @@
 """The records of a table that topics were loaded into: a directory of Parquet, JSON or Avro files.
 
 Four columns are read: topic, partition, offset and timestamp, or the same names with ``kafka_`` before them.
+Topic and partition may also be in the names of folders: ``topic=orders/date=2015-05-19``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from kafkatx.audit.files import BadTable, File, files
 from kafkatx.audit.runs import Offsets
@@ -59,9 +61,10 @@ def _parquet_batches(path: str) -> Iterator[RecordBatch]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as opened:
-        names = _names(opened.schema_arrow.names, path)
-        for batch in opened.iter_batches(ROWS, columns=names):
-            yield batch.select(names)
+        there, folders = opened.schema_arrow.names, folder_values(path)
+        names = _names([*there, *folders], path)
+        for batch in opened.iter_batches(ROWS, columns=[name for name in names if name in there]):
+            yield _completed(batch, names, folders)
 
 
 def _json_batches(path: str) -> Iterator[RecordBatch]:
@@ -74,14 +77,17 @@ def _json_batches(path: str) -> Iterator[RecordBatch]:
         line = opened.readline()
     if not line:
         return
-    names = _names({*json.loads(line), "timestamp", "kafka_timestamp"}, path)
+    there, folders = {*json.loads(line), "timestamp", "kafka_timestamp"}, folder_values(path)
+    names = _names({*there, *folders}, path)
     types = (pyarrow.string(), pyarrow.int64(), pyarrow.int64(), pyarrow.string())
-    schema = pyarrow.schema(list(zip(names, types, strict=True)))
+    fields = [(name, kind) for name, kind in zip(names, types, strict=True) if name in there]
+    schema = pyarrow.schema(fields)
     lines = dataset.JsonFileFormat(
         parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         read_options=arrow_json.ReadOptions(block_size=JSON_BLOCK_BYTES),
     )
-    yield from dataset.dataset(path, schema, lines, partitioning=None).to_batches()
+    for batch in dataset.dataset(path, schema, lines, partitioning=None).to_batches():
+        yield _completed(batch, names, folders)
 
 
 def _avro_batches(path: str) -> Iterator[RecordBatch]:
@@ -97,15 +103,38 @@ def _avro_batches(path: str) -> Iterator[RecordBatch]:
         raise BadTable("to read Avro fastavro is needed: pip install 'kafkatx[avro]'") from error
     with open(path, "rb") as opened:
         reader: Any = fastavro.reader(opened)
-        names = _names([field["name"] for field in reader.writer_schema["fields"]], path)
+        folders = folder_values(path)
+        names = _names([*(field["name"] for field in reader.writer_schema["fields"]), *folders], path)
         rows: list[dict[str, object]] = []
         for record in reader:
-            rows.append({name: record[name] for name in names})
+            rows.append({name: record[name] if name in record else folders[name] for name in names})
             if len(rows) == ROWS:
                 yield pyarrow.RecordBatch.from_pylist(rows)
                 rows = []
     if rows:
         yield pyarrow.RecordBatch.from_pylist(rows)
+
+
+def folder_values(path: str) -> dict[str, str | int]:
+    """Return the topic and the partition that the folders of a file name, as far as they do. Pure."""
+    found: dict[str, str | int] = {}
+    for part in path.split("/")[:-1]:
+        name, equals, text = part.partition("=")
+        column = name.removeprefix("kafka_")
+        if equals and (column == "topic" or (column == "partition" and text.isdecimal())):
+            found[name] = unquote(text) if column == "topic" else int(text)
+    return found
+
+
+def _completed(batch: RecordBatch, names: Sequence[str], folders: Mapping[str, str | int]) -> RecordBatch:
+    """Return the batch with these columns in order; those that it lacks have the value of the folder."""
+    import pyarrow
+
+    columns = [
+        batch.column(name) if name in batch.schema.names else pyarrow.repeat(folders[name], batch.num_rows)
+        for name in names
+    ]
+    return pyarrow.RecordBatch.from_arrays(columns, names)
 
 
 def _names(there: Collection[str], path: str) -> list[str]:

@@ -75,15 +75,17 @@ class ParsedSchema(Protocol):
 
     @property
     def name(self) -> str:
-        """The full name of the record or message, for subjects by record; empty if it has none."""
+        """The full name of the record or first message, or the title, for subjects by record; or empty."""
 
 
 class SchemaEngine(Protocol):
     """Understands one language. Both methods may take long: they are called in a worker."""
 
-    def parse(self, schema: Schema, dependencies: Dependencies) -> ParsedSchema:
+    def parse(self, schema: Schema, dependencies: Dependencies, *, stored: bool = False) -> ParsedSchema:
         """Parse a schema.
 
+        :param stored: True for a schema that a registry has accepted already: rules that only new schemas
+            must keep are not checked (Avro: names, and defaults of the right type).
         :raises InvalidSchema: it is not valid, too large, too deep, or refers to what is not there.
         """
 

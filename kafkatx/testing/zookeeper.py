@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import shutil
 import signal
 import socket
@@ -79,10 +80,13 @@ class ZooKeeperServer:
 
         :raises ZooKeeperDidNotStart: there is no Java, or no pyspark.
         """
-        java = shutil.which("java")
+        home = os.environ.get("JAVA_HOME")
+        command = os.path.join(home, "bin", "java") if home else "java"
+        java = shutil.which(command)
         if java is None:
             raise ZooKeeperDidNotStart(
-                "there is no java command; on Debian: apt-get install default-jre-headless"
+                f"there is no {command} command; on Debian: apt-get install default-jre-headless,"
+                " or set JAVA_HOME"
             )
         (self.folder / "data").mkdir(parents=True, exist_ok=True)
         config = self.folder / "zoo.cfg"

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.audit.files import BadTable, files
-from kafkatx.audit.tables import COLUMNS, count_table
+from kafkatx.audit.tables import COLUMNS, count_table, folder_values
 from kafkatx.spark.ingest.table.columns import Column
 from kafkatx.spark.ingest.table.manifest import Manifest
 
@@ -72,6 +72,51 @@ class TableTestCase(SynchronousTestCase):
     def refused(self) -> str:
         """Return the error of a table that cannot be read."""
         return str(self.assertRaises(BadTable, count_table, self.directory, 1000))
+
+
+class FolderTests(TableTestCase):
+    def test_values(self) -> None:
+        """Topic and partition are taken from the names of folders, but no other name, nor the file's."""
+        for path, found in (
+            ("a/topic=x/date=2015-05-19/f", {"topic": "x"}),
+            ("kafka_topic=a%2Eb/kafka_partition=7/topic", {"kafka_topic": "a.b", "kafka_partition": 7}),
+            ("partition=x/partition/hour=7/topic=f", {}),
+        ):
+            self.assertEqual(folder_values(path), found, path)
+
+    def test_formats(self) -> None:
+        """A table that is partitioned by topic and partition lacks these columns in its files."""
+        left_out = ["topic", "partition"]
+        for (topic, partition), records in (
+            (("t", 0), SOME[:2]),
+            (("u", 1), SOME[2:3]),
+            (("t", 1), SOME[3:]),
+        ):
+            folder = f"topic={topic}/partition={partition}"
+            table = pyarrow.table(self.columns(records)).drop_columns(left_out)
+            parquet.write_table(table, self.path(f"parquet/{folder}/part.parquet"))
+            self.write_json("whole.json", records)
+            with open(self.path("whole.json"), encoding="utf-8") as whole:
+                rows = [json.loads(line) for line in whole]
+            os.remove(self.path("whole.json"))
+            with open(self.path(f"json/{folder}/part.json"), "w", encoding="utf-8") as file:
+                for row in rows:
+                    file.write(
+                        json.dumps({name: v for name, v in row.items() if name not in left_out}) + "\n"
+                    )
+        for format in ("parquet", "json"):
+            found = count_table(os.path.join(self.directory, format), 1000).counts()
+            self.assertEqual({key: (one.found, one.distinct) for key, one in found.items()}, COUNTS, format)
+
+    def test_avro(self) -> None:
+        """Avro files are read likewise."""
+        import fastavro
+
+        fields = [{"name": name, "type": "long"} for name in ("offset", "timestamp")]
+        schema = fastavro.parse_schema({"type": "record", "name": "r", "fields": fields})
+        with open(self.path("topic=t/partition=0/part.avro"), "wb") as file:
+            fastavro.writer(file, schema, [{"offset": 0, "timestamp": 500}, {"offset": 1, "timestamp": 1500}])
+        self.assertEqual(self.counts(), {("t", 0): (1, 1), ("t", 1000): (1, 1)})
 
 
 class FormatTests(TableTestCase):

@@ -78,6 +78,7 @@ def make_mirror(
     topic_id: UUID,
     replicas: Iterable[int] | None = None,
     configs: Mapping[str, str] = MappingProxyType({}),
+    partitions: int = 1,
 ) -> None:
     """Make the link to a source, and the mirror of its topic, at a broker of the target."""
     record = MirrorRecord("dc1", topic_id)
@@ -85,7 +86,7 @@ def make_mirror(
 
     async def make(broker: Broker) -> None:
         await broker.metadata.alter_broker_configs("", lambda old: {**old, **settings})
-        assignment = [tuple(replicas or (broker.node_id,))]
+        assignment = [tuple(replicas or (broker.node_id,))] * partitions
         await broker.topic_commands.create(TOPIC, assignment, {**configs, KAFKATX_MIRROR: record.text()})
 
     inside(target, make)
@@ -103,6 +104,7 @@ class MirrorCase(SynchronousTestCase):
     """A source of one broker with a topic, and its mirror."""
 
     configs: Mapping[str, str] = MappingProxyType({})
+    partitions = 1
 
     def setUp(self) -> None:
         """Start the source."""
@@ -110,7 +112,7 @@ class MirrorCase(SynchronousTestCase):
         self.addCleanup(self.source.close)
         self.source.start()
         self.source.settings["listeners"] = f"PLAINTEXT://{self.source.bootstrap}"
-        create_topic(self.source.bootstrap, TOPIC, 1, dict(self.configs))
+        create_topic(self.source.bootstrap, TOPIC, self.partitions, dict(self.configs))
 
     def mirror(self, target: EmbeddedBroker, replicas: Iterable[int] | None = None) -> None:
         """Make the link and the mirror at a broker of the target."""
@@ -120,7 +122,7 @@ class MirrorCase(SynchronousTestCase):
             return found
 
         topic = inside(self.source, topic_id)
-        make_mirror(target, self.source.bootstrap, topic, replicas, self.configs)
+        make_mirror(target, self.source.bootstrap, topic, replicas, self.configs, self.partitions)
 
     def check_equal(self, bootstrap: str) -> int:
         """Wait until the mirror has all; compare it batch by batch; return the number of batches."""
@@ -167,6 +169,36 @@ class OneBrokerTests(MirrorCase):
             ended.stop()
             ended.start()
         self.assertEqual(self.check_equal(self.target.bootstrap), number)
+
+
+class SessionTests(MirrorCase):
+    partitions = 25
+
+    def test_many_partitions(self) -> None:
+        """Many partitions are copied in a fetch session, which a restart of the source ends."""
+        target = EmbeddedBroker()
+        self.addCleanup(target.close)
+        target.start()
+        self.mirror(target)
+
+        async def ends(broker: Broker) -> list[int]:
+            return [partition.log.log_end_offset for partition in broker.topics.of(TOPIC)]
+
+        def fill_some(step: int) -> None:
+            for number in range(0, self.partitions, step):
+                fill(self.source.bootstrap, [build_values([b"%d" % number], TIME_MS)] * 3, 9, number)
+
+        def copied() -> bool:
+            return bool(inside(self.source, ends) == inside(target, ends))
+
+        for step in (1, 7, 2):
+            fill_some(step)
+            until(copied, "all partitions are copied", WAIT_S)
+        self.source.stop()
+        self.source.start()
+        fill_some(5)
+        until(copied, "all partitions are copied after the restart", WAIT_S)
+        compare(self, target.bootstrap, self.source.bootstrap)
 
 
 class CompactedTests(MirrorCase):

@@ -28,7 +28,8 @@ class ServerTests(SynchronousTestCase):
         bin.mkdir()
         (bin / "java").write_text(JAVA)
         (bin / "java").chmod(0o755)
-        self.patch(os, "environ", {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}"})
+        path = f"{bin}:{os.environ['PATH']}"
+        self.patch(os, "environ", {**os.environ, "PATH": path, "JAVA_HOME": ""})
         self.folder = Path(self.mktemp())
 
     def test_settings(self) -> None:
@@ -62,6 +63,19 @@ class ServerTests(SynchronousTestCase):
         self.patch(os, "environ", {"PATH": ""})
         error = self.assertRaises(ZooKeeperDidNotStart, ZooKeeperServer(self.folder, 7).start)
         self.assertTrue(str(error).startswith("there is no java command; on Debian: apt-get"), error)
+
+    def test_java_home(self) -> None:
+        """JAVA_HOME names the Java, as for Spark."""
+        home = Path(self.mktemp()).absolute()
+        self.patch(os, "environ", {**os.environ, "JAVA_HOME": str(home)})
+        error = self.assertRaises(ZooKeeperDidNotStart, ZooKeeperServer(self.folder, 7).start)
+        self.assertIn(f"there is no {home}/bin/java command", str(error))
+        (home / "bin").mkdir(parents=True)
+        (home / "bin" / "java").write_text(JAVA.replace("exit 3", "exit 4"))
+        (home / "bin" / "java").chmod(0o755)
+        server = ZooKeeperServer(self.folder, 7)
+        server.start()
+        self.assertEqual(server.join(), 4)
 
     def test_mode(self) -> None:
         """The mode is that of the server's answer; a server that does not serve has none."""

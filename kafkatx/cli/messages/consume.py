@@ -11,6 +11,7 @@ import click
 
 from kafkatx.cli.messages.group_consume import consume_group
 from kafkatx.cli.messages.partition_copy import copy
+from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import client_settings, cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, names_argument, refused
 from kafkatx.cli.options.numbers import FiniteRange
@@ -152,20 +153,7 @@ class Output:
 @click.option(
     "--property", "properties", cls=Option, aliases=["--formatter-property"], multiple=True, hidden=True
 )
-@click.option(
-    "--audit-interval-ms",
-    metavar="MS",
-    type=click.IntRange(0, 86_400_000),
-    default=0,
-    help="Interval of announcements of the number of messages, for kafkatx audit --group; 0: none.",
-)
-@click.option(
-    "--audit-topic",
-    metavar="TOPIC",
-    default="kafkatx-audit",
-    show_default=True,
-    help="Topic of the announcements.",
-)
+@audit_options("Interval of announcements of the number of messages, for kafkatx audit --group")
 @refused(_UNSUPPORTED)
 @cluster_options
 def consume(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.messages.lines import LineFormat, line_blocks
+from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, accepted, names_argument, refused
 from kafkatx.cli.output.progress import ProgressBar
@@ -110,20 +111,7 @@ Examples:
 @click.option(
     "--property", "properties", cls=Option, aliases=["--reader-property"], multiple=True, hidden=True
 )
-@click.option(
-    "--audit-interval-ms",
-    metavar="MS",
-    type=click.IntRange(0, 86_400_000),
-    default=0,
-    help="Interval of announcements of the number of messages, for kafkatx audit; 0: none.",
-)
-@click.option(
-    "--audit-topic",
-    metavar="TOPIC",
-    default="kafkatx-audit",
-    show_default=True,
-    help="Topic of the announcements.",
-)
+@audit_options("Interval of announcements of the number of messages, for kafkatx audit")
 @click.option(
     "--audit-server", metavar="NAME", default="", help="Name of this server; by default the host's."
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.options.audit import audit_topic_option
 from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.numbers import FiniteRange
@@ -112,7 +113,7 @@ Examples:
     help="Picture of all windows to draw: .png, .svg or .pdf.",
 )
 @listing_options
-@click.option("--audit-topic", default="kafkatx-audit", show_default=True, help="Topic of the announcements.")
+@audit_topic_option
 @cluster_options
 def audit(
     topics: tuple[str, ...],

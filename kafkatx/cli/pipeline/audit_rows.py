@@ -63,8 +63,8 @@ def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
     )
     still_open = len(windows) - len(closed)
     text = (
-        f"{len(windows)} windows of {window_ms / 1000:g} s: {equal} equal, {still_open} still open; "
-        f"{missing} records missing, {doubled} doubled, {unannounced} unannounced"
+        f"{_many(len(windows), 'window')} of {window_ms / 1000:g} s: {equal} equal, {still_open} still open; "
+        f"{_many(missing, 'record')} missing, {doubled} doubled, {unannounced} unannounced"
     )
     if any(window.consumed is not None for window in windows):
         unconsumed, reread = (
@@ -72,6 +72,10 @@ def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
         )
         text += f"; {unconsumed} not consumed, {reread} read again"
     return text + (f"; {unreadable} records of the audit topic are not announcements" if unreadable else "")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def time_text(time_ms: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import cluster_options, pairs
 from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import show_json
@@ -107,20 +108,7 @@ Examples:
 @click.option(
     "--spark-conf", "spark_conf", metavar="NAME=VALUE", multiple=True, help="Setting of Spark; repeatable."
 )
-@click.option(
-    "--audit-interval-ms",
-    metavar="MS",
-    type=click.IntRange(0, 86_400_000),
-    default=0,
-    help="Length of the windows in which records are counted, for kafkatx audit; 0: none.",
-)
-@click.option(
-    "--audit-topic",
-    metavar="TOPIC",
-    default="kafkatx-audit",
-    show_default=True,
-    help="Topic of the announcements.",
-)
+@audit_options("Length of the windows in which records are counted, for kafkatx audit")
 @click.option(
     "--audit-name", metavar="NAME", default="", help="Name of the table there; by default the directory's."
 )

@@ -58,7 +58,7 @@ def compare_tiers(clusters: Sequence[Cluster], audit_topic: str, asked: Asked) -
     from kafkatx.cli.pipeline.way_rows import COLUMNS
 
     tallies = read_tallies(clusters, audit_topic)
-    topics = sorted(asked.topics or tallies.topics())
+    topics = sorted(asked.topics or (topic for topic in tallies.topics() if not _of_a_mirror(topic, tallies)))
     window_ms = tallies.window_ms(topics, asked.window_ms)
     if window_ms is None:
         told = " or ".join(asked.topics) or "any topic"
@@ -73,6 +73,14 @@ def compare_tiers(clusters: Sequence[Cluster], audit_topic: str, asked: Asked) -
     if tallies.unreadable:
         say(f"{tallies.unreadable} records of the audit topic are not announcements")
     return wrong
+
+
+def _of_a_mirror(topic: str, tallies: Tallies) -> bool:
+    """Return True if a topic is a mirror's own, and none but brokers have counted it: it has no way."""
+    from kafkatx.clientcore.audit.tiers import BROKER
+    from kafkatx.mirror.core.names import INTERNAL
+
+    return INTERNAL.fullmatch(topic) is not None and {tier.kind for tier in tallies.tiers(topic)} == {BROKER}
 
 
 def _is_terminal() -> bool:

@@ -42,25 +42,40 @@ def print_way(
 
 
 def drawing(topic: str, steps: Sequence[Step], windows: Sequence[WayWindow]) -> list[str]:
-    """Return the tiers from left to right, with their sums below; several readers are below each other."""
-    sums = [str(sum(window.counts[step.tier] for window in windows)) for step in steps]
-    readers = [number for number, step in enumerate(steps) if step.tier.kind in (CONSUMER, INGEST)]
-    row = [number for number in range(len(steps)) if number not in readers[1:]]
-    names, numbers, width = "", "", 0
-    for number in row:
+    """Return the tiers from left to right, with their sums below.
+
+    The first reader of the last brokers ends the row. All others stand below, each at the end of the tier
+    that it reads from.
+    """
+    sums = {step.tier: str(sum(window.counts[step.tier] for window in windows)) for step in steps}
+    ends: dict[Tier, int] = {}
+    names, numbers = "", ""
+    readers = [step for step in steps if step.tier.kind in (CONSUMER, INGEST)]
+    row = [step for step in steps if step not in readers]
+    last = row[-1:]
+    ending = next((step for step in readers if not last or last[0].tier in step.feeders), None)
+    for step in [*row, ending] if ending else row:
         arrow = ARROW if names else ""
-        width = cells(names) if number in readers else 0
-        name, total = str(steps[number].tier), sums[number]
-        wide = max(cells(name), len(total))
-        names += arrow + name + " " * (wide - cells(name))
-        numbers += " " * len(arrow) + total.rjust(wide)
+        name, total = _column(step.tier, sums[step.tier])
+        names += arrow + name
+        numbers += " " * len(arrow) + total
+        ends[step.tier] = cells(names)
     lines = [topic, f"  {names}".rstrip(), f"  {numbers}".rstrip()]
-    for number in readers[1:]:
-        name = str(steps[number].tier)
-        wide = max(cells(name), len(sums[number]))
-        lines.append("  " + " " * width + ARROW + name)
-        lines.append("  " + " " * (width + len(ARROW)) + sums[number].rjust(wide))
+    below = [
+        (max((ends[tier] for tier in step.feeders), default=0), step) for step in readers if step != ending
+    ]
+    for end, step in sorted(below, key=lambda one: -one[0]):
+        name, total = _column(step.tier, sums[step.tier])
+        lines.append(f"  {' ' * end}{ARROW}{name}".rstrip())
+        lines.append(f"  {' ' * (end + len(ARROW))}{total}".rstrip())
     return lines
+
+
+def _column(tier: Tier, total: str) -> tuple[str, str]:
+    """Return a tier's name and its sum, equally wide."""
+    name = str(tier)
+    wide = max(cells(name), len(total))
+    return name + " " * (wide - cells(name)), total.rjust(wide)
 
 
 def state(window: WayWindow) -> str:

@@ -39,6 +39,12 @@ class TopicFilter:
         except re.error as error:
             raise KafkaTXError(f"{expression!r} is not a regular expression: {error}") from None
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.expression == getattr(other, "expression", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.expression))
+
     def _pattern(self, compiled: re.Pattern[str], text: str) -> re.Pattern[str]:
         raise NotImplementedError
 

@@ -45,7 +45,7 @@ def assign_replicas(
     if not 1 <= replication_factor <= len(brokers):
         raise RequestError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"replication factor {replication_factor}: there are {len(brokers)} live brokers",
+            f"replication factor {replication_factor}: the number of live brokers is {len(brokers)}",
         )
     racks = {broker: rack for broker, rack in brokers.items() if rack is not None}
     if racks and len(racks) < len(brokers):

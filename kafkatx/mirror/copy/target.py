@@ -142,7 +142,7 @@ class Target:
             if not count:
                 try:
                     await self.admin.create_topic(name, partitions, self._replication, configs)
-                    self._log.info("created {topic} with {count} partitions", topic=name, count=partitions)
+                    self._log.info("created {topic}, partitions: {count}", topic=name, count=partitions)
                     count = partitions
                 except RequestError as error:
                     if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:

@@ -70,7 +70,7 @@ class NewTopicTests(PlanTestCase):
             with self.assertRaises(RequestError) as caught:
                 self.plan(state_of(1, 2), *asked, default_replication_factor="3")
             self.assertEqual(caught.exception.code, ErrorCode.INVALID_REPLICATION_FACTOR)
-            self.assertIn("replication factor 3: there are 2 live brokers", str(caught.exception))
+            self.assertIn("replication factor 3: the number of live brokers is 2", str(caught.exception))
 
     def test_no_broker(self) -> None:
         """No topic is planned while no broker is registered."""

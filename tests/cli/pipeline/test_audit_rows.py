@@ -42,7 +42,7 @@ class RowTests(SynchronousTestCase):
         some = [window(5, 5, 5), window(5, 4, 4), window(5, 7, 5), window(1, 3, 3), window(9, 0, 0, True)]
         self.assertEqual(
             summary(some, 10_000, 0),
-            "5 windows of 10 s: 1 equal, 1 still open; 1 records missing, 2 doubled, 2 unannounced",
+            "5 windows of 10 s: 1 equal, 1 still open; 1 record missing, 2 doubled, 2 unannounced",
         )
         self.assertIn("; 3 records of the audit topic are not announcements", summary(some, 10_000, 3))
 

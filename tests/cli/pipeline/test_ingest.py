@@ -18,9 +18,9 @@ from kafkatx.spark.ingest import (
     PartitionReport,
     Progress,
     Report,
+    checks,
 )
 from kafkatx.spark.options.options import Subscribe, SubscribePattern
-from kafkatx.spark.source import plan
 from tests.cli.command_case import CommandCase
 from tests.spark.fakes import FakeCluster
 
@@ -41,7 +41,7 @@ class IngestCase(CommandCase):
         self.folder = self.mktemp()
         os.makedirs(self.folder)
         self.patch(tempfile, "tempdir", self.folder)
-        self.patch(plan, "connect", lambda client: FakeCluster({"t": [(0, 5)]}))
+        self.patch(checks, "connect", lambda client: FakeCluster({"t": [(0, 5)]}))
         self.patch(session, "spark_session", self.spark_session)
         self.patch(session, "check_java", lambda environment: None)
         self.ingest_does(lambda tell, stop: LOADED)
@@ -91,7 +91,7 @@ class OptionTests(IngestCase):
 
     def test_all(self) -> None:
         """Each option reaches the ingestion or Spark."""
-        self.patch(plan, "connect", lambda client: FakeCluster({"t": [(0, 5)], "u": [(0, 5)]}))
+        self.patch(checks, "connect", lambda client: FakeCluster({"t": [(0, 5)], "u": [(0, 5)]}))
         text = (
             "-t u -b h:1 --timeout 5 --format avro --compression none --partition-by date,country --follow "
             "--decode json --time-column at --commit-every 2.5 --max-records 9 --start latest --headers "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import attrs
+
 from kafkatx.cli.pipeline import audit
 from kafkatx.clientcore.audit.counts import Announcement
 from kafkatx.clientcore.audit.ranges import RangeAnnouncement
@@ -75,6 +77,16 @@ class WayTests(CommandCase):
         self.announce("b", copied)
         self.assertEqual(self.audit("--way", "--also", "b"), 1)
         self.assertIn("broker:dc2 lacks 1 of the 1 records of broker:dc1", self.err.text())
+
+    def test_topics_of_mirrors(self) -> None:
+        """A mirror's own topics, which brokers count, are left out, unless they are named or produced to."""
+        for name in ("dc1.heartbeats", "mm2-offset-syncs.dc1.internal", "t.internal"):
+            self.announce("a", attrs.evolve(COUNTED, topic=name))
+        self.announce("a", Announcement("p", 2, "t.internal", 0, 1000, 2, 5000))
+        self.assertEqual(self.audit("--way", "--all"), 1)
+        self.assertEqual({row[0] for row in self.rows()}, {"t", "t.internal"})
+        self.assertEqual(self.audit("--way", "--all", "-t", "dc1.heartbeats"), 0)
+        self.assertEqual({row[0] for row in self.rows()}, {"dc1.heartbeats"})
 
     def test_terminal(self) -> None:
         """At a terminal the way is drawn."""

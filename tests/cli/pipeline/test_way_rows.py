@@ -42,6 +42,47 @@ class DrawingTests(SynchronousTestCase):
             ],
         )
 
+    def test_two_clusters(self) -> None:
+        """A reader stands at the end of the tier that it reads from, also if the way goes on behind that."""
+        tiers = [
+            Tier("producer"),
+            Tier("broker", "dc1"),
+            Tier("consumer", "billing"),
+            Tier("mirror", "link", 1),
+            Tier("broker", "dc2", 1),
+            Tier("ingest", "web", 1),
+            Tier("ingest", "old", 1),
+        ]
+        steps = way(tiers)
+        found = {tier: {0: Tally(7)} for tier in tiers}
+        self.assertEqual(
+            drawing("t", steps, list(judge("t", steps, found, 1000, 100_000, 0))),
+            [
+                "t",
+                "  producer --> broker:dc1 --> mirror:link --> broker:dc2 --> ingest:old",
+                "         7              7               7              7              7",
+                "                                                         --> ingest:web",
+                "                                                                      7",
+                "                          --> consumer:billing",
+                "                                             7",
+            ],
+        )
+
+    def test_reader_of_nothing(self) -> None:
+        """Readers alone are drawn below each other."""
+        steps = way(TIERS[2:4])
+        lines = drawing("t", steps, [window(5, 5, 5, 5, 5)])
+        self.assertEqual(lines[1::2], ["  consumer:billing", "   --> consumer:mail"])
+
+    def test_last_cluster_unread(self) -> None:
+        """The row ends with the last brokers if nothing reads from them."""
+        tiers = [*TIERS[:3], Tier("broker", "dc2", 1)]
+        steps = way(tiers)
+        found = {tier: {0: Tally(7)} for tier in tiers}
+        lines = drawing("t", steps, list(judge("t", steps, found, 1000, 100_000, 0)))
+        self.assertEqual(lines[1], "  producer --> broker:dc1 --> broker:dc2")
+        self.assertEqual(lines[3], "                          --> consumer:billing")
+
     def test_one_tier(self) -> None:
         """A tier alone is drawn without an arrow."""
         steps = way(TIERS[:1])

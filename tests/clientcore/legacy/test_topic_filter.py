@@ -24,6 +24,12 @@ def wanted(filter: TopicFilter) -> list[str]:
 
 
 class FilterTests(SynchronousTestCase):
+    def test_equal(self) -> None:
+        """Filters of the same kind and expression are equal."""
+        self.assertEqual({Whitelist("a"), Whitelist("a"), Blacklist("a")}, {Blacklist("a"), Whitelist("a")})
+        self.assertNotEqual(Whitelist("a"), Whitelist("b"))
+        self.assertNotEqual(Whitelist("a"), "a")
+
     def test_whitelist(self) -> None:
         """A whitelist matches whole names; a comma separates alternatives; spaces and outer quotes go."""
         self.assertEqual(wanted(Whitelist("clicks")), ["clicks"])

@@ -112,19 +112,16 @@ class SourceEvents(Choices):
         topic = None if life is None else life.store.state.topics.get(TOPIC)
         return None if topic is None else record_of(topic.configs)
 
-    def change(self, text: str, **changes: object) -> None:
-        """Change the record, unless it has changed meanwhile so that this is not allowed."""
+    def change(self, text: str, expected: MirrorRecord, **changes: object) -> None:
+        """Change the record, unless it has changed meanwhile, as the controller does."""
         life = self._able()
         if life is None:
             return
 
         def change(old: Mapping[str, str]) -> Mapping[str, str]:
-            record = record_of(old)
-            assert record is not None
-            for_good = record.state is MirrorState.PROMOTED or record.ends is not None
-            if for_good and changes.get("state") is not MirrorState.PROMOTED:
-                raise RequestError(ErrorCode.INVALID_CONFIG, "its promotion cannot be undone")
-            after = attrs.evolve(record, **changes)  # type: ignore[arg-type]
+            if record_of(old) != expected:
+                raise RequestError(ErrorCode.INVALID_CONFIG, "the record is another by now")
+            after = attrs.evolve(expected, **changes)  # type: ignore[arg-type]
             return {**old, KAFKATX_MIRROR: after.text()}
 
         self.command(life, text, life.store.alter_topic_configs(TOPIC, change))
@@ -151,7 +148,7 @@ class SourceEvents(Choices):
         state = self._random.choice(
             (MirrorState.MIRRORING, MirrorState.MIRRORING, MirrorState.PAUSED, MirrorState.FAILED)
         )
-        self.change(f"make the mirror {state.value}", state=state)
+        self.change(f"make the mirror {state.value}", record, state=state)
 
     def _promote(self) -> None:
         """Make one step of a promotion, as the controller does: begin; note the end; open the topic."""
@@ -160,10 +157,10 @@ class SourceEvents(Choices):
             return
         if record.state is not MirrorState.PROMOTING:
             if world.promotes and self._random.random() < 0.4:
-                self.change("promote", state=MirrorState.PROMOTING, attempt=record.attempt + 1)
+                self.change("promote", record, state=MirrorState.PROMOTING, attempt=record.attempt + 1)
             return
         if record.ends is not None:
-            self.change("open the topic", state=MirrorState.PROMOTED)
+            self.change("open the topic", record, state=MirrorState.PROMOTED)
             return
         truth = world.truth.partitions[ONE]
         life = world.machines[truth.state.leader].life if truth.state.leader > 0 else None
@@ -172,7 +169,7 @@ class SourceEvents(Choices):
         for status in life.broker.mirrors.status():
             committed = status.high_watermark == status.log_end
             if status.stopped and status.attempt == record.attempt and committed:
-                self.change(f"end the link at {status.log_end}", ends=(status.log_end,))
+                self.change(f"end the link at {status.log_end}", record, ends=(status.log_end,))
 
     def note_end(self) -> None:
         """Take note of the end of the link, when it is in the tree."""
@@ -273,7 +270,7 @@ class MirrorChances(Chances):
         if record is None:
             return
         if record.ends is not None and record.state is not MirrorState.PROMOTED:
-            self._source_events.change("open the topic", state=MirrorState.PROMOTED)
+            self._source_events.change("open the topic", record, state=MirrorState.PROMOTED)
         elif record.ends is None and record.state not in (MirrorState.MIRRORING, MirrorState.PROMOTED):
-            self._source_events.change("mirror", state=MirrorState.MIRRORING)
+            self._source_events.change("mirror", record, state=MirrorState.MIRRORING)
         self._source_events.note_end()

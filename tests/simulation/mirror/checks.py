@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
 from attrs import define
@@ -21,7 +22,8 @@ from kafkatx.config.mirror_record import MirrorState, record_of
 from kafkatx.types import NO_LEADER_EPOCH, TopicPartition
 from tests.simulation.mirror.source import TOPIC, SourceCluster
 from tests.simulation.replication.machine import Life, Machine
-from tests.simulation.replication.truth import Truth
+from tests.simulation.replication.truth import CONFIGS, Truth
+from tests.simulation.server import SimulatedServer
 from tests.simulation.transactions import Violation
 
 ONE = TopicPartition(TOPIC, 0)
@@ -49,10 +51,17 @@ class MirrorChecks:
     :ivar copied: how many records were compared.
     """
 
-    def __init__(self, source: SourceCluster, truth: Truth, machines: Mapping[int, Machine]) -> None:
+    def __init__(
+        self,
+        source: SourceCluster,
+        server: SimulatedServer,
+        truth: Truth,
+        machines: Mapping[int, Machine],
+    ) -> None:
         self.promoted_end: int | None = None
         self.copied = 0
         self._source = source
+        self._server = server
         self._truth = truth
         self._machines = machines
         self._seen: dict[Partition, Seen] = {}
@@ -100,7 +109,7 @@ class MirrorChecks:
             raise Violation(f"{life.name}: high watermark {high_watermark}, log end {log.log_end_offset}")
         topic = life.store.state.topics.get(TOPIC)
         record = None if topic is None else record_of(topic.configs)
-        promoted = record is not None and record.state is MirrorState.PROMOTED
+        promoted = self._is_promoted()  # a follower may copy producers' records before it knows that
         if not promoted:
             self._check_epoch(life, partition)
         seen = self._seen.setdefault(partition, Seen())
@@ -129,6 +138,12 @@ class MirrorChecks:
         latest = partition.log.latest_epoch
         if latest not in self._epochs() and latest != NO_LEADER_EPOCH:
             raise Violation(f"{life.name} has the leader epoch {latest} of {ONE}, which is not the source's")
+
+    def _is_promoted(self) -> bool:
+        """Return True if the topic is promoted, by the node of its configs."""
+        node = self._server.nodes.get(f"{CONFIGS}{TOPIC}")
+        record = None if node is None else record_of(json.loads(node.data)["config"])
+        return record is not None and record.state is MirrorState.PROMOTED
 
     def _epochs(self) -> set[int]:
         return {epoch for _, epoch in self._source.had}

@@ -75,7 +75,7 @@ class MirrorWorld(World):
         self.source = SourceCluster(self.network)
         self.clients: Any = self.source
         self.promotes = self.random.random() < 0.5
-        self.checks: Any = MirrorChecks(self.source, self.truth, self.machines)
+        self.checks: Any = MirrorChecks(self.source, self.server, self.truth, self.machines)
 
     def make_plan(self, seed: int) -> Plan:
         """Draw the plan of a seed."""

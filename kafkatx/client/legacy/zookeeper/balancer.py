@@ -1,7 +1,9 @@
 """The balancer ``zookeeper`` of a ConsumerConnector: Kafka 0.8's protocol. Touches the tree and the clock.
 
-A rebalance stops reading, lets the connector commit, deletes this member's owners, reads the members and
-partitions, computes its share, creates its owners, and continues from the committed offsets. Members of
+A rebalance reads the members and partitions, stops reading, lets the connector commit, deletes this member's
+owners, computes its share, creates its owners, and continues from the committed offsets. Records that are
+being processed meanwhile are read twice, so changes that concern others, new topics or a broker that comes or
+goes, cause no rebalance. Members of
 Apache Kafka 0.8 may be in the same group. ``clientcore.legacy.zookeeper.member`` has the order of the steps.
 """
 
@@ -19,7 +21,7 @@ from zope.interface import implementer
 from kafkatx.client.legacy.zookeeper.connection import new_member_id, now_ms, open_zookeeper
 from kafkatx.client.legacy.zookeeper.offsets import GroupOffsets
 from kafkatx.client.legacy.zookeeper.old_offsets import OldOffsets
-from kafkatx.client.legacy.zookeeper.registry import GroupRegistry
+from kafkatx.client.legacy.zookeeper.registry import GroupRegistry, GroupState
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.legacy.topic_filter import Subscription
 from kafkatx.clientcore.legacy.zookeeper import nodes
@@ -51,6 +53,7 @@ class ZooKeeperBalancer:
         self._begun: Deferred[None] = Deferred()
         self._running: Deferred[None] | None = None
         self._pause: Deferred[None] | None = None
+        self._settled: GroupState | None = None
 
     def join(self, consumer: Any, subscription: Subscription, listener: object) -> Deferred[None]:
         """Register, and rebalance whenever members, topics or brokers change.
@@ -205,8 +208,11 @@ class ZooKeeperBalancer:
 
     async def _rebalance(self) -> None:
         self._member.rebalance_started()
-        await self._revoke()
         state = await self._registry.read(self._subscription)
+        if state == self._settled and self._registry.owned.keys() == self._consumer.assignment():
+            return  # something else has changed, that does not concern this group
+        self._settled = None
+        await self._revoke()
         if self._id not in state.members:
             self._member.unregistered()
             raise SessionExpired(f"the node of {self._id} was deleted, and is created again")
@@ -216,6 +222,7 @@ class ZooKeeperBalancer:
         if self._registry.owned.keys() != streams.keys():
             raise SessionExpired("the session has expired while offsets were read")
         await self._assign(set(streams), offsets)
+        self._settled = state
 
     async def _assign(self, places: set[TopicPartition], offsets: Mapping[TopicPartition, int]) -> None:
         self._consumer.assign(places)
@@ -240,6 +247,7 @@ class ZooKeeperBalancer:
 
     async def _drop(self) -> None:
         """Stop reading partitions that others may own already."""
+        self._settled = None
         places = set(self._consumer.assignment())
         self._consumer.assign(())
         if places:

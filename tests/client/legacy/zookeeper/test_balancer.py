@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
 from twisted.logger import LogLevel, capturedLogs, formatEvent
@@ -10,7 +11,7 @@ from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.legacy.zookeeper.balancer import ZooKeeperBalancer
 from kafkatx.clientcore.errors import CommitFailed, ConnectionFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
-from kafkatx.clientcore.legacy.topic_filter import Subscription
+from kafkatx.clientcore.legacy.topic_filter import Subscription, Whitelist
 from kafkatx.errors import SettingError
 from kafkatx.extension import find
 from kafkatx.interfaces import IBalancer
@@ -122,6 +123,28 @@ class ZooKeeperBalancerTests(ConsumerTestCase, BalancerContract):
         self.server.multi(self.session, [SetData("/brokers/topics/events", topic_data(3))])
         self.settle()
         self.assertEqual(member.has, BOTH | {TopicPartition(TOPIC, 2)})
+
+    def test_others_change(self) -> None:
+        """Reading goes on when a broker comes, or a topic that the filter does not accept; else not."""
+        self.make_topic(TOPIC, 2)
+        member = self.joined(Subscription(filter=Whitelist("ev.*"), streams=1))
+        self.assertEqual(member.has, BOTH)
+        revoked: list[set[TopicPartition]] = []
+        told = member.on_partitions_revoked
+
+        def on_partitions_revoked(places: set[TopicPartition]) -> Coroutine[Any, Any, None]:
+            revoked.append(set(places))
+            return told(places)
+
+        self.patch(member, "on_partitions_revoked", on_partitions_revoked)
+        self.server.multi(self.session, [Create("/brokers/ids/1")])
+        self.settle()
+        self.make_topic("other", 1)
+        self.settle()
+        self.assertEqual((revoked, member.has), ([], BOTH))
+        self.make_topic("evening", 1)
+        self.settle()
+        self.assertEqual((revoked, member.has), ([BOTH], BOTH | {TopicPartition("evening", 0)}))
 
     def test_expired(self) -> None:
         """A member whose session has expired has lost its partitions, and joins again."""

@@ -1,0 +1,1 @@
+"""The servers of the web site: front ends that produce, and services that read. Each runs as a process."""

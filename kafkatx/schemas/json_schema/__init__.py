@@ -1,0 +1,1 @@
+"""JSON Schema: checked, its references resolved, and compared. Pure, and without a library."""

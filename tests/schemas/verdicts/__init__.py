@@ -1,0 +1,1 @@
+"""The verdicts of Confluent's registry on pairs of schemas, beside ours."""

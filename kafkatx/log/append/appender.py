@@ -320,8 +320,7 @@ class Appender:
             before = self.producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
             self._undo.append(Undo(base_offset, producer_id, before))
         for producer_id, base_offset, is_end in found.transactions:
-            before = self.producers.note_transaction(producer_id, base_offset, is_end)
-            if before is not None:
+            if (before := self.producers.note_transaction(producer_id, base_offset, is_end)) is not None:
                 self._undo.append(Undo(base_offset, producer_id, before))
         while len(self.producers.states) > self._most_producers:
             self.producers.forget_oldest()

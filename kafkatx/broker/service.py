@@ -6,7 +6,7 @@ It touches sockets, through the reactor, and starts worker threads. The parts ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -38,6 +38,7 @@ from kafkatx.types import BrokerNode
 
 if TYPE_CHECKING:
     from kafkatx.broker.audit.auditor import BrokerAuditor
+    from kafkatx.broker.http.endpoint import HttpEndpoint
     from kafkatx.networkclient.connection import MakeEndpoint
 
 SETTLE_S = 5.0
@@ -68,6 +69,7 @@ class BrokerService(Service):
         nothing any more, and its owner should stop the service.
     :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
     :ivar advertised: ``host:port`` that clients are told to connect to; set when started.
+    :ivar http: the HTTP listener; None if the settings ask for none, and before the start.
     """
 
     _log = Logger()
@@ -91,6 +93,7 @@ class BrokerService(Service):
         self._giving_up: Deferred[None] | None = None
         self._auditor: BrokerAuditor | None = None
         self._make_endpoint = parts.make_endpoint
+        self.http: HttpEndpoint | None = None
 
     def startService(self) -> None:
         """Start; :attr:`started` fires when that has succeeded or failed."""
@@ -114,7 +117,8 @@ class BrokerService(Service):
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
             rack, internal = self.config.get("broker.rack"), self.config.internal(ports)
-            node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal)
+            http = self._listen_for_http()
+            node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal, http=http)
             self.broker.inter_broker_port = self.config.inter_broker_port(ports)
             self._connecting = True
             await self._unless_stopped(self.broker.metadata.start(node))
@@ -131,6 +135,8 @@ class BrokerService(Service):
         local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
         self.bootstrap = f"{bracketed(local)}:{ports[0]}"
         self.advertised = f"{bracketed(node.host)}:{node.port}"
+        if self.http is not None:
+            self.http.health.ready = True
         self.accept()
         self._tasks.start()
         self.broker.topics.placements.on_change = self._tasks.record_soon
@@ -142,6 +148,19 @@ class BrokerService(Service):
             topics=len(self.broker.topics.partitions),
             cluster=self.broker.metadata.state.cluster_id,
         )
+
+    def _listen_for_http(self) -> tuple[str, int] | None:
+        """Bind the ports of the HTTP listener, if there is one; return its address for other brokers.
+
+        :raises SettingError: a port is in use, or not permitted.
+        """
+        if not self.config.http_listeners():
+            return None
+        from kafkatx.broker.http.endpoint import HttpEndpoint  # most brokers have none
+
+        self.http = HttpEndpoint(self.broker, self._reactor)
+        self.http.listen()
+        return self.config.http_advertised([port for _, port in self.http.bound])
 
     def _start_audit(self, host: str, port: int) -> None:
         """Begin to count committed records if the settings ask for it."""
@@ -220,15 +239,24 @@ class BrokerService(Service):
         for port in self._ports:
             port.stopReading()  # type: ignore[attr-defined]
         self._factory.close_all()
+        if self.http is not None:
+            self.http.isolate()
 
     def accept(self) -> None:
         """Accept connections."""
         for port in self._ports:
             port.startReading()  # type: ignore[attr-defined]
+        if self.http is not None:
+            self.http.accept()
 
     def load_rest(self) -> Deferred[None]:
         """Import what a start leaves for later; fires when that is done."""
-        return self._tasks.cooperate(self._dispatch.load_rest())
+        return self._tasks.cooperate(self._load_rest_each())
+
+    def _load_rest_each(self) -> Iterator[None]:
+        yield from self._dispatch.load_rest()
+        if self.http is not None:
+            yield from self.http.load_rest()
 
     def _use(self, config: BrokerConfig) -> None:
         """Use settings that have changed while the broker runs."""
@@ -245,6 +273,8 @@ class BrokerService(Service):
             giving_up.errback(SettingError("the broker was stopped before it had started"))
         if self._opening is not None:
             await self._opening  # the threads that open logs cannot be interrupted
+        if self.http is not None:
+            self.http.health.ready = False
         if self._opened:
             await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
@@ -288,6 +318,8 @@ class BrokerService(Service):
         return waited
 
     async def _stop_listening(self) -> None:
+        if self.http is not None:
+            await self.http.stop()
         ports, self._ports = self._ports, []
         await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
 

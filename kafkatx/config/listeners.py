@@ -56,6 +56,19 @@ def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
     return tuple(found)
 
 
+def parse_http_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
+    """Parse listeners for HTTP, which all have the name HTTP.
+
+    :param setting: the name of the setting, for error messages.
+    :raises SettingError: an item is not ``HTTP://host:port``.
+    """
+    found = [listener for item in items for listener in parse_listeners(setting, [item])]
+    for listener in found:
+        if listener.name != "HTTP":
+            raise SettingError(f"{setting}={listener}: only HTTP is supported; use HTTP://127.0.0.1:8081")
+    return tuple(found)
+
+
 def for_clients(
     listeners: Sequence[Listener], protocol_map: Sequence[str], controllers: Sequence[str]
 ) -> tuple[Listener, ...]:

@@ -117,7 +117,7 @@ class BrokerService(Service):
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
             rack, internal = self.config.get("broker.rack"), self.config.internal(ports)
-            http = self._listen_for_http()
+            http = self._listen_for_http(internal[0] if internal else host)
             node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal, http=http)
             self.broker.inter_broker_port = self.config.inter_broker_port(ports)
             self._connecting = True
@@ -149,8 +149,10 @@ class BrokerService(Service):
             cluster=self.broker.metadata.state.cluster_id,
         )
 
-    def _listen_for_http(self) -> tuple[str, int] | None:
+    def _listen_for_http(self, host: str) -> tuple[str, int] | None:
         """Bind the ports of the HTTP listener, if there is one; return its address for other brokers.
+
+        :param host: the host by which they reach this broker.
 
         :raises SettingError: a port is in use, or not permitted.
         """
@@ -160,7 +162,7 @@ class BrokerService(Service):
 
         self.http = HttpEndpoint(self.broker, self._reactor)
         self.http.listen()
-        return self.config.http_advertised([port for _, port in self.http.bound])
+        return self.config.http_advertised([port for _, port in self.http.bound], host)
 
     def _start_audit(self, host: str, port: int) -> None:
         """Begin to count committed records if the settings ask for it."""

@@ -14,6 +14,7 @@ from kafkatx.config.listeners import (
     advertise,
     check_advertised,
     for_clients,
+    is_loopback,
     parse_http_listeners,
     parse_listeners,
 )
@@ -167,10 +168,12 @@ class BrokerConfig:
         """Return the listeners for HTTP, mostly none."""
         return parse_http_listeners(n.HTTP_LISTENERS.name, self[n.HTTP_LISTENERS])
 
-    def http_advertised(self, ports: Sequence[int]) -> tuple[str, int] | None:
-        """Return host and port of the HTTP listener for other brokers; None if there is no listener.
+    def http_advertised(self, ports: Sequence[int], host: str) -> tuple[str, int] | None:
+        """Return host and port of the HTTP listener for other brokers; None if they cannot reach one.
 
         :param ports: the bound ports, one for each of :meth:`http_listeners`.
+        :param host: the host by which they reach this broker's other listeners. If that is not a loopback
+            address, they may be on other machines.
         """
         listeners = self.http_listeners()
         if not listeners:
@@ -179,7 +182,8 @@ class BrokerConfig:
         if text is not None:
             advertised = parse_http_listeners(n.HTTP_ADVERTISED_LISTENER.name, [text])[0]
             return advertised.host, advertised.port or ports[0]
-        return advertise(listeners[0], ports[0])
+        http_host, port = advertise(listeners[0], ports[0])
+        return (http_host, port) if not is_loopback(http_host) or is_loopback(host) else None
 
     def advertised(self, ports: Sequence[int]) -> tuple[str, int]:
         """Return the advertised host (an IPv6 address without brackets) and port.

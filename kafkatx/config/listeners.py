@@ -34,6 +34,11 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def is_loopback(host: str) -> bool:
+    """Return True for a host that only this machine can reach."""
+    return host in ("localhost", "::1") or re.fullmatch(r"127\.[0-9.]+", host) is not None
+
+
 def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
     """Parse each item of a list of listeners.
 

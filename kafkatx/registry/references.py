@@ -48,9 +48,10 @@ def _collect(
             )
         if found.get(reference.name) == stored.content.schema:
             continue
-        if len(found) >= MOST_REFERENCES:
+        if len(path) < MOST_REFERENCES:
+            _collect(state, stored.content.schema, deleted, found, [*path, key])
+        if len(found) >= MOST_REFERENCES or len(path) >= MOST_REFERENCES:
             raise invalid_schema(f"Invalid schema: it needs more than {MOST_REFERENCES} other schemas")
-        _collect(state, stored.content.schema, deleted, found, [*path, key])
         found[reference.name] = stored.content.schema
 
 

@@ -210,7 +210,7 @@ def _registered(state: RegistryState, subject: str, candidate: Candidate, inspec
     if candidate.id is None and version != following:
         raise invalid_schema("Version is not one more than previous version")
     earlier = state.find(subject, version)
-    if earlier is not None and not earlier.content.is_same(content):
+    if earlier is not None and (earlier.content.id != content.id or not earlier.content.is_same(content)):
         raise not_permitted(f"Overwrite of version {version} of subject {subject} is not permitted.")
     stored = Version(subject, version, content)
     records = [

@@ -31,11 +31,6 @@ def is_address(host: str) -> bool:
     return True
 
 
-def is_loopback(host: str) -> bool:
-    """Return True for a host that only this machine can reach."""
-    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
-
-
 def check_host(call: Call, allowed: Collection[str] | None) -> None:
     """Check the names in the headers of a request.
 

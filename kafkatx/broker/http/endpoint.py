@@ -14,11 +14,10 @@ from twisted.internet.interfaces import IListeningPort
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.http.health import Health
 from kafkatx.config import BrokerConfig
-from kafkatx.config.listeners import Listener
+from kafkatx.config.listeners import Listener, is_loopback
 from kafkatx.config.table import network as n
 from kafkatx.errors import SettingError
 from kafkatx.web.calls import Application
-from kafkatx.web.hosts import is_loopback
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.server import WebServerFactory
 from kafkatx.web.site import Site

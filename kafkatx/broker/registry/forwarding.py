@@ -75,7 +75,8 @@ class Forwarding:
         """
         if leader.http is None:
             raise forwarding_failed(
-                f"broker {leader.id} leads the topic of the schemas and has no http.listeners: set them there"
+                f"broker {leader.id} leads the topic of the schemas, and has no HTTP listener that others can"
+                " reach: set http.listeners there"
             )
         host, port = leader.http
         headers = Headers({FORWARDED.encode(): [b"%d" % self._node_id], b"host": [b"localhost"]})

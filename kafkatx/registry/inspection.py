@@ -38,6 +38,7 @@ class Inspection:
 
     :ivar previous: the schemas that *new* is checked against by *level*, the latest first.
     :ivar twins: schemas that may be the same but for their layout.
+    :ivar lenient: True if *new* need not keep the rules for new schemas: it is looked up, or imported.
     """
 
     new: Source
@@ -45,6 +46,7 @@ class Inspection:
     level: CompatibilityLevel = CompatibilityLevel.NONE
     previous: tuple[Source, ...] = ()
     twins: tuple[Source, ...] = ()
+    lenient: bool = False
 
 
 @attrs.frozen
@@ -69,17 +71,17 @@ def inspect(job: Inspection, find_engine: FindEngine) -> Inspected:
     :raises InvalidSchema: the new schema, or one that it refers to, is not valid.
     :raises KafkaTXError: the engine is not there.
     """
-    parsed = _parse(job.new, find_engine)
+    parsed = _parse(job.new, find_engine, job.lenient)
     if job.normalize and parsed.normalized != parsed.schema.text:
         schema = attrs.evolve(job.new.schema, text=parsed.normalized)
-        parsed = _parse(attrs.evolve(job.new, schema=schema), find_engine)
+        parsed = _parse(attrs.evolve(job.new, schema=schema), find_engine, job.lenient)
     reasons = _reasons(job, parsed, find_engine)
     twin = None if reasons else _twin(job, parsed, find_engine)
     return Inspected(parsed.schema.text, parsed.canonical, reasons, twin)
 
 
-def _parse(source: Source, find_engine: FindEngine) -> ParsedSchema:
-    return find_engine(source.schema.type).parse(source.schema, dict(source.dependencies))
+def _parse(source: Source, find_engine: FindEngine, stored: bool = True) -> ParsedSchema:
+    return find_engine(source.schema.type).parse(source.schema, dict(source.dependencies), stored=stored)
 
 
 def _reasons(job: Inspection, parsed: ParsedSchema, find_engine: FindEngine) -> tuple[str, ...]:
@@ -141,6 +143,7 @@ def encode_inspection(job: Inspection) -> bytes:
         "level": job.level.value,
         "previous": [_encode_source(source) for source in job.previous],
         "twins": [_encode_source(source) for source in job.twins],
+        "lenient": job.lenient,
     }
     return json.dumps(fields).encode() + b"\n"
 
@@ -154,6 +157,7 @@ def decode_inspection(line: bytes) -> Inspection:
         CompatibilityLevel(fields["level"]),
         tuple(map(_decode_source, fields["previous"])),
         tuple(map(_decode_source, fields["twins"])),
+        fields["lenient"],
     )
 
 

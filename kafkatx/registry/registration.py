@@ -105,6 +105,7 @@ def look_up(
         source(state, candidate.schema, deleted=True),
         normalize,
         twins=tuple(stored_source(state, twin) for twin in twins),
+        lenient=True,
     )
     found = _match(state, subject, candidate, inspected, twins, deleted)
     if found is None and candidate.metadata is None and versions:  # as a registration would take them over
@@ -174,6 +175,7 @@ def register(
         level,
         tuple(compared),
         tuple(stored_source(state, twin) for twin in twins),
+        mode == IMPORT,
     )
     if candidate.version is None:
         known = _match(state, subject, candidate, inspected, twins, False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection
 
+from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from kafkatx.web.calls import Answer, Application, Call, WebError, error_answer
@@ -46,6 +47,8 @@ class Site:
             return await outcome if inspect.isawaitable(outcome) else outcome
         except WebError as error:
             return error_answer(error)
+        except CancelledError:
+            raise  # the client has gone
         except Exception:
             self._log.failure(
                 "a request of HTTP failed: {method} {target}", method=call.method, target=call.target

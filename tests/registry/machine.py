@@ -44,7 +44,7 @@ class FakeEngine:
     A reader needs each member of the object that is true in the writer's, too; the others have a default.
     """
 
-    def parse(self, schema: Schema, dependencies: Dependencies) -> ParsedSchema:
+    def parse(self, schema: Schema, dependencies: Dependencies, *, stored: bool = False) -> ParsedSchema:
         """Parse an object of JSON; each reference must be there."""
         try:
             members = json.loads(schema.text)

@@ -33,7 +33,7 @@ class CodecTests(SynchronousTestCase):
         """An inspection is the same after the way, in one line."""
         schema = Schema('{"a":\n"ü"}', SchemaType.JSON, (Reference("n", "s", 2),))
         source = Source(schema, (("n", Schema("x")),), "version 1")
-        job = Inspection(source, True, CompatibilityLevel.FULL, (source,), (source, source))
+        job = Inspection(source, True, CompatibilityLevel.FULL, (source,), (source, source), True)
         line = encode_inspection(job)
         self.assertEqual(decode_inspection(line), job)
         self.assertEqual(line.count(b"\n"), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.error import ConnectError, DNSLookupError
 from twisted.internet.interfaces import IConsumer
 from twisted.python.failure import Failure
@@ -93,6 +93,8 @@ class Forwarding:
             raise unknown_leader(
                 f"broker {leader.id} at {host}:{port} leads and cannot be reached: {error}"
             ) from None
+        except CancelledError:
+            raise  # the client has gone
         except Exception as error:
             if call.method == "GET" and isinstance(error, ResponseFailed):
                 raise unknown_leader(f"broker {leader.id} at {host}:{port} has not answered") from None

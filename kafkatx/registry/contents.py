@@ -1,4 +1,4 @@
-"""What a schema id stands for: a schema with its metadata and rules, and its digest. Pure."""
+"""The content of a schema id: a schema with its metadata and rules, and its digest. Pure."""
 
 from __future__ import annotations
 

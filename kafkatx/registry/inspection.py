@@ -34,7 +34,7 @@ class Source:
 
 @attrs.frozen
 class Inspection:
-    """What a command asks of an engine.
+    """The questions of a command to an engine.
 
     :ivar previous: the schemas that *new* is checked against by *level*, the latest first.
     :ivar twins: schemas that may be the same but for their layout.

@@ -1,4 +1,4 @@
-"""What a schema refers to, directly and indirectly, as far as the registry has it. Pure."""
+"""The schemas that another one refers to, directly and indirectly. Pure."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Response(Protocol):
         """Close the connection."""
 
     def registerProducer(self, producer: object, streaming: bool) -> None:
-        """Have a producer told when to pause."""
+        """Tell a producer when to pause."""
 
     def unregisterProducer(self) -> None:
         """End that."""

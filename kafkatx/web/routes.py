@@ -27,7 +27,7 @@ class Routes:
         table.append((segments, {method: handler}))
 
     def answer(self, call: Call) -> Outcome:
-        """Let the handler answer.
+        """Call the handler.
 
         :raises WebError: there is none: 404, or 405 with the methods that there are.
         """

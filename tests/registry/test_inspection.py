@@ -39,7 +39,7 @@ class CodecTests(SynchronousTestCase):
         self.assertEqual(line.count(b"\n"), 1)
 
     def test_inspected(self) -> None:
-        """So is an answer, and an error."""
+        """An answer and an error are the same after the way back."""
         found = Inspected("t", "c", ("r",), 3)
         self.assertEqual(decode_inspected(encode_inspected(found)), found)
         error = self.assertRaises(InvalidSchema, decode_inspected, encode_inspected(InvalidSchema("why")))

@@ -85,7 +85,7 @@ class DecodeTests(SynchronousTestCase):
         self.assertIsInstance(decode(b'{"keytype":"NOOP","magic":0}', None), records.OtherRecord)
 
     def test_garbage(self) -> None:
-        """What no registry writes raises UnreadableRecord, and nothing else."""
+        """Bytes that no registry writes raise UnreadableRecord, and nothing else."""
         keys = (
             *(b"", b"\xff", b"null", b"[]", b"{}", b'{"keytype":1}', b"[" * 100_000),
             *(b'{"keytype":"SCHEMA"}', b'{"keytype":"SCHEMA","subject":"s","version":0,"magic":1}'),

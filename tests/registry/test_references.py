@@ -1,4 +1,4 @@
-"""What schemas refer to: order, limits and circles."""
+"""References of schemas: order, limits and circles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReferenceTests(SynchronousTestCase):
         self.assertEqual([name for name, _ in source(self.machine.state, top).dependencies], ["A", "B"])
 
     def test_missing(self) -> None:
-        """What is not there, or deleted, is named; stored schemas may refer to deleted ones."""
+        """A version that is missing or deleted is named; stored schemas may refer to deleted ones."""
         self.store("a")
         self.machine.delete("a")
         top = Schema("{}", references=(Reference("A", "a", 1),))

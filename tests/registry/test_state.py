@@ -51,7 +51,7 @@ class ReplayTests(SynchronousTestCase):
     @settings(max_examples=150, deadline=None)
     @given(st.lists(STEPS, max_size=30))
     def test_any_history(self, steps: list[tuple[object, ...]]) -> None:
-        """Whatever was done, the records give the same state again; so do those that compaction leaves."""
+        """The records give the same state again; so do those that compaction leaves."""
         machine = Machine()
         for step in steps:
             with contextlib.suppress(RegistryError):

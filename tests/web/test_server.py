@@ -58,7 +58,6 @@ class ServerCase(SynchronousTestCase):
         protocol = self.factory.buildProtocol(None)
         assert protocol is not None
         transport = Transport()
-        transport.protocol = protocol
         protocol.makeConnection(transport)
         return protocol, transport
 
@@ -66,7 +65,8 @@ class ServerCase(SynchronousTestCase):
         """Send bytes; return what the server has sent since."""
         self.transport.clear()
         self.protocol.dataReceived(data)
-        return self.transport.value()
+        sent: bytes = self.transport.value()
+        return sent
 
 
 class RequestTests(ServerCase):
@@ -126,6 +126,7 @@ class RequestTests(ServerCase):
         first = len(self.transport.value())
         self.assertGreater(first, 0)
         producer = self.transport.producer
+        assert producer is not None
         producer.pauseProducing()
         for _ in range(20):
             self.clock.advance(0)

@@ -37,7 +37,7 @@ class SiteTests(SynchronousTestCase):
         self.assertEqual(self.ask("c").status, 404)
 
     def test_failures(self) -> None:
-        """What an application refuses is answered; what it raises otherwise is logged, and 500."""
+        """A refusal is answered; other errors are logged, and 500."""
 
         def refuse(call: Call) -> Answer:
             raise WebError(418, "no")

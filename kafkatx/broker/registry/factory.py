@@ -11,7 +11,7 @@ from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
 from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter
 from kafkatx.broker.registry.api.application import RegistryApplication
 from kafkatx.broker.registry.api.settings import ApiSettings
-from kafkatx.broker.registry.forwarding import Forwarding
+from kafkatx.broker.registry.forwarder import Forwarder
 from kafkatx.broker.registry.inspector import Inspector
 from kafkatx.broker.registry.registry import SchemaRegistry
 from kafkatx.broker.registry.schemas_topic import SchemasTopic
@@ -28,12 +28,12 @@ class RegistryParts:
 
     application: RegistryApplication
     registry: SchemaRegistry
-    forwarding: Forwarding
+    forwarder: Forwarder
 
     def stop(self) -> Deferred[None]:
         """End processes and connections."""
         self.registry.stop()
-        return self.forwarding.stop()
+        return self.forwarder.stop()
 
 
 def make_registry(broker: Broker) -> RegistryParts:
@@ -60,7 +60,7 @@ def make_registry(broker: Broker) -> RegistryParts:
         ("v1", "metadata", "id"): {"scope": {"path": [], "clusters": clusters}},
         ("v1", "metadata", "version"): {"version": f"kafkatx {kafkatx.__version__}", "commitId": ""},
     }
-    forwarding = Forwarding(broker.node_id, clock, timeout_s)
+    forwarder = Forwarder(broker.node_id, clock, timeout_s)
     settings = ApiSettings(config[b.SCHEMAS_MAX_BYTES], config[b.SCHEMAS_COMPATIBILITY_LEVEL])
-    application = RegistryApplication(registry, forwarding, clock, about, settings, timeout_s)
-    return RegistryParts(application, registry, forwarding)
+    application = RegistryApplication(registry, forwarder, clock, about, settings, timeout_s)
+    return RegistryParts(application, registry, forwarder)

@@ -72,7 +72,7 @@ def decode_records(records: Records) -> _Decoded:
 
 
 class RegistryLog:
-    """What is committed in a partition that this broker leads, in one leader epoch.
+    """The committed records of a partition that this broker leads, in one leader epoch.
 
     :ivar state: the state, up to :attr:`applied`.
     :ivar applied: the offset after the last record that was applied.

@@ -59,7 +59,8 @@ class Started:
     def line(self) -> str:
         """Return one line, for programs and log files."""
         return (
-            f"kafkatx {__version__} is ready: clients connect to {self.advertised}, {self._http()}{self._where()}"
+            f"kafkatx {__version__} is ready: clients connect to {self.advertised},"
+            f" {self._http()}{self._where()}"
             f" ({self._processes()})\n"
         )
 

@@ -1,7 +1,7 @@
 """The application at the HTTP listener: it answers where the leader is, and forwards to it from elsewhere.
 
-All requests go to the leader of ``_schemas-0``, reads, too: so everybody sees what was written before,
-through whichever broker. A forwarded request has the header ``X-Forward`` and is not forwarded again. While
+All requests go to the leader of ``_schemas-0``, reads, too: so each of them sees earlier changes,
+through whichever broker they came. A forwarded request has the header ``X-Forward`` and is not forwarded again. While
 there is no leader, requests wait for one.
 """
 
@@ -17,7 +17,7 @@ from kafkatx.broker.registry.api.answers import answer, content_type
 from kafkatx.broker.registry.api.reads import Reads
 from kafkatx.broker.registry.api.settings import ApiSettings
 from kafkatx.broker.registry.api.writes import Writes
-from kafkatx.broker.registry.forwarding import FORWARDED, Forwarding
+from kafkatx.broker.registry.forwarder import FORWARDED, Forwarder
 from kafkatx.broker.registry.registry import SchemaRegistry
 from kafkatx.registry.errors import UNKNOWN_LEADER, RegistryError, unknown_leader
 from kafkatx.web.calls import Answer, Call, WebError, error_answer
@@ -44,14 +44,14 @@ class RegistryApplication:
     def __init__(
         self,
         registry: SchemaRegistry,
-        forwarding: Forwarding,
+        forwarder: Forwarder,
         clock: IReactorTime,
         about: Mapping[tuple[str, ...], object],
         settings: ApiSettings,
         timeout_s: float,
     ) -> None:
         self._registry = registry
-        self._forwarding = forwarding
+        self._forwarder = forwarder
         self._clock = clock
         self._about = about
         self._timeout_s = timeout_s
@@ -87,7 +87,7 @@ class RegistryApplication:
     async def _try(self, call: Call) -> Answer:
         """Answer here, or at the leader.
 
-        :raises RegistryError: UNKNOWN_LEADER: nobody leads; or what the request is refused with.
+        :raises RegistryError: UNKNOWN_LEADER: no broker leads; or what the request is refused with.
         """
         topic = self._registry.topic
         if not topic.exists and is_change(call) and FORWARDED not in call.headers:
@@ -98,4 +98,4 @@ class RegistryApplication:
             return outcome if isinstance(outcome, Answer) else await outcome
         if FORWARDED in call.headers:
             raise unknown_leader()
-        return await self._forwarding.send(leader, call)
+        return await self._forwarder.send(leader, call)

@@ -52,7 +52,7 @@ class _Body:
         """Do nothing: everything is sent."""
 
 
-class Forwarding:
+class Forwarder:
     """Sends requests to leaders.
 
     :param timeout_s: seconds until an answer must have begun.

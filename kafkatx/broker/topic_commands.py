@@ -30,7 +30,7 @@ from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
 SCHEMAS_CONFIGS = {"cleanup.policy": "compact", "max.message.bytes": str(4 << 20)}
-"""The configs of the schema registry's topic: a schema of 1 MiB is larger as JSON within JSON."""
+"""The configs of the schema registry's topic: a schema of 1 MB is larger as JSON within JSON."""
 
 
 class TopicCommands:

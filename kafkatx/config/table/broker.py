@@ -169,7 +169,12 @@ SCHEMAS_COMPATIBILITY_LEVEL = SCHEMAS.string(
     ),
 )
 SCHEMAS_MAX_BYTES = SCHEMAS.integer(
-    "kafkatx.schemas.max.bytes", 1 << 20, "Maximum size of a schema's text.", low=1, unit="bytes"
+    "kafkatx.schemas.max.bytes",
+    1_000_000,
+    "Maximum size of a schema's text.",
+    low=1,
+    high=1_000_000,
+    unit="bytes",
 )
 SCHEMAS_INSPECTION_TIMEOUT_MS = SCHEMAS.integer(
     "kafkatx.schemas.inspection.timeout.ms",

@@ -11,7 +11,6 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.registry.factory import make_registry
 from kafkatx.broker.registry.inspector import Inspector
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.records.builder import build_values
 from kafkatx.records.keyed import build_keyed
 from kafkatx.registry.errors import invalid_schema
 from kafkatx.registry.inspection import Inspected, Inspection, inspect
@@ -116,7 +115,3 @@ class RegistryCase(BrokerTestCase):
         self.assertFalse(done.error)
         self.broker.replicas.write(partition)
         self.clock.advance(0)
-
-    def append_values(self, *values: bytes) -> None:
-        """Append records without keys, which a compacted log does not take, around its checks."""
-        self.partition.log.append(build_values(values), self.partition.leader_epoch, self.now_ms, True)

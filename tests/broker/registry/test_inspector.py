@@ -38,7 +38,8 @@ class InspectorTests(SynchronousTestCase):
     def refused(self, inspector: Inspector, job: Inspection = GOOD) -> str:
         """Make an inspection that fails; return the message."""
         failure = self.failureResultOf(Deferred.fromCoroutine(inspector.inspect(job)), RegistryError)
-        return failure.getErrorMessage()
+        message: str = failure.getErrorMessage()
+        return message
 
     def test_answers(self) -> None:
         """One process answers one inspection after the other, the bad ones with their error."""

@@ -1,7 +1,7 @@
 """The application at the HTTP listener: it answers where the leader is, and forwards to it from elsewhere.
 
-All requests go to the leader of ``_schemas-0``, reads, too: so each of them sees earlier changes,
-through whichever broker they came. A forwarded request has the header ``X-Forward`` and is not forwarded again. While
+All requests go to the leader of ``_schemas-0``, reads, too: so each of them sees earlier changes, through
+whichever broker they came. A forwarded request has the header ``X-Forward`` and is not forwarded again. While
 there is no leader, requests wait for one.
 """
 

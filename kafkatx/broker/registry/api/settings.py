@@ -13,5 +13,5 @@ class ApiSettings:
     :ivar level: the compatibility level where none is configured.
     """
 
-    max_schema_bytes: int = 1 << 20
+    max_schema_bytes: int = 1_000_000
     level: str = "BACKWARD"

@@ -162,6 +162,7 @@ class BrokerService(Service):
 
         self.http = HttpEndpoint(self.broker, self._reactor)
         self.http.listen()
+        self._log.info("HTTP at {urls}", urls=", ".join(self.http.urls))
         return self.config.http_advertised([port for _, port in self.http.bound], host)
 
     def _start_audit(self, host: str, port: int) -> None:

@@ -14,7 +14,7 @@ from twisted.internet.interfaces import IListeningPort
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.http.health import Health
 from kafkatx.config import BrokerConfig
-from kafkatx.config.listeners import Listener, is_loopback
+from kafkatx.config.listeners import Listener, bracketed, is_loopback
 from kafkatx.config.table import network as n
 from kafkatx.errors import SettingError
 from kafkatx.web.calls import Application
@@ -66,6 +66,11 @@ class HttpEndpoint:
             self._ports.append(port)
             local = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
             self.bound.append((local, port.getHost().port))
+
+    @property
+    def urls(self) -> list[str]:
+        """The URLs of the ports, for programs on this machine."""
+        return [f"http://{bracketed(host)}:{port}" for host, port in self.bound]
 
     def _site(self, listener: Listener) -> Site:
         allowed: Collection[str] | None = self._broker.config[n.HTTP_ALLOWED_HOSTS]

@@ -37,7 +37,7 @@ class ApplicationTests(RegistryCase):
                 self.assertEqual(answer.content_type, expected)
 
     def test_unknown(self) -> None:
-        """Unknown paths are 404, unknown methods 405; so are the parts of Confluent's API that are not here."""
+        """Unknown paths are 404, unknown methods 405; parts of Confluent's API that are missing, too."""
         for path in ("/nowhere", "/subjects/a/b", "/associations", "/schemas/ids", "/dek-registry/v1/keks"):
             self.refused(404, "GET", path)
         self.refused(405, "PATCH", "/subjects/s")

@@ -100,7 +100,7 @@ class ReadTests(RegistryCase):
 
 class ChangeTests(RegistryCase):
     def test_one_after_the_other(self) -> None:
-        """Of two writers with one schema each, the second sees what the first has written."""
+        """The second of two writers with one schema each sees what the first has written."""
         self.inspector.held = []
         first = self.begin("POST", "/subjects/s/versions", {"schema": A})
         second = self.begin("POST", "/subjects/s/versions", {"schema": C})

@@ -14,7 +14,7 @@ from tests.broker.running import at_once
 
 class RegistryLogTests(RegistryCase):
     def setUp(self) -> None:
-        """Make the topic, and a log that nobody else reads."""
+        """Make the topic, and a log of its own for the test."""
         super().setUp()
         self.make_topic("_schemas", cleanup_policy="compact")
         self.log = RegistryLog(self.partition, at_once("w"), self.clock)
@@ -43,7 +43,7 @@ class RegistryLogTests(RegistryCase):
         self.assertEqual(self.log.state.changes, 1)
 
     def test_deleted_records(self) -> None:
-        """If a client has deleted records, the state is read anew from what is left."""
+        """The state is read anew from what is left after a client has deleted records."""
         self.configure("a")
         self.configure("b")
         self.successResultOf(Deferred.fromCoroutine(self.log.catch_up()))

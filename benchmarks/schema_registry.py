@@ -41,7 +41,7 @@ def text(subject: int, version: int) -> str:
 
 def records(subjects: int, versions: int) -> list[KeyValue]:
     """Return the records of all schemas, in the order of their ids."""
-    made = []
+    made: list[KeyValue] = []
     for version in range(1, versions + 1):
         for subject in range(subjects):
             schema = Schema(text(subject, version))

@@ -23,6 +23,7 @@ from kafkatx.broker.dispatch import Dispatch, Served
 from kafkatx.broker.handlers import OFFERED, SERVED
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
+from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import broker as settings
@@ -39,6 +40,7 @@ from kafkatx.types import BrokerNode
 if TYPE_CHECKING:
     from kafkatx.broker.audit.auditor import BrokerAuditor
     from kafkatx.broker.http.endpoint import HttpEndpoint
+    from kafkatx.broker.registry.holder import RegistryHolder
     from kafkatx.networkclient.connection import MakeEndpoint
 
 SETTLE_S = 5.0
@@ -94,6 +96,8 @@ class BrokerService(Service):
         self._auditor: BrokerAuditor | None = None
         self._make_endpoint = parts.make_endpoint
         self.http: HttpEndpoint | None = None
+        self._registry: RegistryHolder | None = None
+        self.broker.validator.check_schemas = self._check_schemas
 
     def startService(self) -> None:
         """Start; :attr:`started` fires when that has succeeded or failed."""
@@ -160,10 +164,20 @@ class BrokerService(Service):
             return None
         from kafkatx.broker.http.endpoint import HttpEndpoint  # most brokers have none
 
-        self.http = HttpEndpoint(self.broker, self._reactor)
+        self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor)
         self.http.listen()
         self._log.info("HTTP at {urls}", urls=", ".join(self.http.urls))
         return self.config.http_advertised([port for _, port in self.http.bound], host)
+
+    def _registry_holder(self) -> RegistryHolder:
+        if self._registry is None:
+            from kafkatx.broker.registry.holder import RegistryHolder  # most brokers have none
+
+            self._registry = RegistryHolder(self.broker)
+        return self._registry
+
+    def _check_schemas(self, partition: Partition, records: memoryview | bytes) -> Deferred[None]:
+        return self._registry_holder().check_schemas(partition, records)
 
     def _start_audit(self, host: str, port: int) -> None:
         """Begin to count committed records if the settings ask for it."""
@@ -323,6 +337,8 @@ class BrokerService(Service):
     async def _stop_listening(self) -> None:
         if self.http is not None:
             await self.http.stop()
+        if self._registry is not None:
+            await self._registry.stop()
         ports, self._ports = self._ports, []
         await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
 

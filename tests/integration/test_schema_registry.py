@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import requests
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -342,3 +343,22 @@ class KillTests(SynchronousTestCase):
             for subject, schema_id in acknowledged.items():
                 self.assertEqual(ask(f"{broker.http}/subjects/{subject}/versions/1")[1]["id"], schema_id)
             self.assertEqual(len(set(acknowledged.values())), len(acknowledged))
+
+
+class CheckedTopicTests(RegistryTestCase):
+    def test_librdkafka(self) -> None:
+        """librdkafka's records reach a checked topic only with an id of its subject, compressed ones, too."""
+        create_topic(self.broker.bootstrap, "checked", 1, {"confluent.value.schema.validation": "true"})
+        good = b"\0" + self.register("checked-value").to_bytes(4, "big") + b"x"
+        for codec in ("none", "zstd"):
+            errors: list[KafkaError | None] = []
+            producer = Producer({"bootstrap.servers": self.broker.bootstrap, "compression.type": codec})
+            for value in (good, b"{}", None):
+                producer.produce(
+                    "checked", value, on_delivery=lambda error, _, found=errors: found.append(error)
+                )
+                producer.flush()
+            self.assertEqual(
+                [error and error.code() for error in errors], [None, KafkaError.INVALID_RECORD, None]
+            )
+        self.assertEqual([message.value for message in self.broker.messages("checked")], [good, None] * 2)

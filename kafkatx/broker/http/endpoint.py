@@ -6,24 +6,21 @@ It touches sockets, through the reactor. :mod:`kafkatx.broker.service` makes it 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.http.health import Health
+from kafkatx.broker.registry.holder import RegistryHolder
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import Listener, bracketed, is_loopback
 from kafkatx.config.table import network as n
 from kafkatx.errors import SettingError
-from kafkatx.web.calls import Application
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.server import WebServerFactory
 from kafkatx.web.site import Site
-
-if TYPE_CHECKING:
-    from kafkatx.broker.registry.factory import RegistryParts
 
 REGISTRY_PATHS = ("", "subjects", "schemas", "compatibility", "config", "mode", "contexts", "v1")
 """The first segments of the paths of the schema registry; "" is the path ``/``."""
@@ -36,12 +33,12 @@ class HttpEndpoint:
     :ivar bound: host and port of each bound port, in the order of ``http.listeners``.
     """
 
-    def __init__(self, broker: Broker, reactor: Any) -> None:
+    def __init__(self, broker: Broker, registry: RegistryHolder, reactor: Any) -> None:
         self._broker = broker
+        self._registry = registry
         self._reactor = reactor
         self._ports: list[IListeningPort] = []
         self._factories: list[WebServerFactory] = []
-        self._registry: RegistryParts | None = None
         self.bound: list[tuple[str, int]] = []
         self.health = Health(broker)
 
@@ -78,15 +75,8 @@ class HttpEndpoint:
             allowed = None
         site = Site(None if allowed is None else frozenset(map(str.lower, allowed)))
         site.mount(("health",), lambda: self.health.application)
-        site.mount(REGISTRY_PATHS, self._registry_application)
+        site.mount(REGISTRY_PATHS, self._registry.application)
         return site
-
-    def _registry_application(self) -> Application:
-        if self._registry is None:
-            from kafkatx.broker.registry.factory import make_registry
-
-            self._registry = make_registry(self._broker)
-        return self._registry.application
 
     def accept(self) -> None:
         """Accept connections."""
@@ -102,12 +92,9 @@ class HttpEndpoint:
 
     def load_rest(self) -> Iterator[None]:
         """Import what the first request needs, a part with each step."""
-        import kafkatx.web.channel
 
         yield
-        import kafkatx.broker.registry.factory  # noqa: F401
-
-        yield
+        yield from self._registry.load_rest()
 
     async def stop(self) -> None:
         """Close the ports and all connections."""
@@ -118,8 +105,6 @@ class HttpEndpoint:
                 await stopping
         for factory in self._factories:
             factory.close_all()
-        if self._registry is not None:
-            await self._registry.stop()
 
 
 def _limits(config: BrokerConfig) -> WebLimits:

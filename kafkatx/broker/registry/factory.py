@@ -14,6 +14,7 @@ from kafkatx.broker.registry.api.settings import ApiSettings
 from kafkatx.broker.registry.forwarder import Forwarder
 from kafkatx.broker.registry.inspector import Inspector
 from kafkatx.broker.registry.registry import SchemaRegistry
+from kafkatx.broker.registry.schema_checks import SchemaChecks
 from kafkatx.broker.registry.schemas_topic import SchemasTopic
 from kafkatx.config.table import broker as b
 from kafkatx.schemas.types import SchemaType
@@ -24,11 +25,13 @@ class RegistryParts:
     """The registry of a broker.
 
     :ivar application: answers requests.
+    :ivar checks: checks produced records.
     """
 
     application: RegistryApplication
     registry: SchemaRegistry
     forwarder: Forwarder
+    checks: SchemaChecks
 
     def stop(self) -> Deferred[None]:
         """End processes and connections."""
@@ -63,4 +66,5 @@ def make_registry(broker: Broker) -> RegistryParts:
     forwarder = Forwarder(broker.node_id, clock, timeout_s)
     settings = ApiSettings(config[b.SCHEMAS_MAX_BYTES], config[b.SCHEMAS_COMPATIBILITY_LEVEL])
     application = RegistryApplication(registry, forwarder, clock, about, settings, timeout_s)
-    return RegistryParts(application, registry, forwarder)
+    checks = SchemaChecks(application, broker.workers("schema-ids"), clock)
+    return RegistryParts(application, registry, forwarder, checks)

@@ -56,7 +56,7 @@ class Partition:
     :ivar kept_start: the log starts at this offset or later, also after a crash: what a follower tells.
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
-    :ivar writable: True if clients may produce: this broker leads it, and it is not internal.
+    :ivar writable: True if clients may produce, and no ids of schemas must be checked first.
     :ivar delayed_fetches: the fetches that wait for more committed data of this partition.
     :ivar replica_fetches: the fetches of followers that wait for more data.
     :ivar delayed_deletes: operations that wait until followers have moved their log starts.
@@ -183,9 +183,12 @@ class Partition:
     def _take_on(self, role: Role) -> None:
         self.role = role
         self.error = role.error
-        self.writable = not role.error and not self.internal
+        self._allow_writes()
         leads = self.replicated and isinstance(role, Leading)
         self.leadership = self._lead() if leads else None
+
+    def _allow_writes(self) -> None:
+        self.writable = not self.error and not self.internal and not self.log.config.checks_schemas
 
     def _lead(self) -> Leadership | None:
         """Return what is known of the other replicas in this epoch.
@@ -256,6 +259,7 @@ class Partition:
         """Use other settings, in the log as well, from now on."""
         self.log.configure(config)
         self.configure(config)
+        self._allow_writes()
         before = self.high_watermark
         self.advance()
         if self.high_watermark != before:

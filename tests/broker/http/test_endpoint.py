@@ -10,6 +10,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.testing import StringTransport
 
 from kafkatx.broker.http.endpoint import HttpEndpoint
+from kafkatx.broker.registry.holder import RegistryHolder
 from kafkatx.errors import SettingError
 from tests.broker.running import BrokerTestCase
 
@@ -46,7 +47,8 @@ class EndpointTests(BrokerTestCase):
         self.ports: list[FakePort] = []
         self.factories: list[Any] = []
         self.fails = False
-        self.endpoint = HttpEndpoint(self.broker, self)
+        self.registry = RegistryHolder(self.broker)
+        self.endpoint = HttpEndpoint(self.broker, self.registry, self)
         self.callLater = self.clock.callLater
 
     def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:

@@ -72,6 +72,15 @@ class IdTests(RegistrationCase):
         self.assertEqual((again.content.id, again.version), (1, 2))
         self.assertEqual([one.version for one in self.machine.state.versions("s", True)], [2])
 
+    def test_referenced_after_deletion(self) -> None:
+        """A deleted version that a deleted schema refers to stays when its schema is registered again."""
+        self.machine.register("s", A)
+        self.machine.register("t", Schema(B, references=(Reference("n", "s", 1),)))
+        self.machine.delete("t")
+        self.machine.delete("s")
+        self.machine.register("s", A)
+        self.assertEqual([one.version for one in self.machine.state.versions("s", True)], [1, 2])
+
     def test_no_id_twice(self) -> None:
         """An id is never given again, not even when its schema was deleted for good and the log compacted."""
         self.machine.register("s", A)

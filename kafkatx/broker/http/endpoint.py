@@ -6,6 +6,7 @@ It touches sockets, through the reactor. :mod:`kafkatx.broker.service` makes it 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from importlib import import_module
 from typing import Any
 
 from twisted.internet.error import CannotListenError
@@ -92,7 +93,7 @@ class HttpEndpoint:
 
     def load_rest(self) -> Iterator[None]:
         """Import what the first request needs, a part with each step."""
-
+        import_module("kafkatx.web.channel")
         yield
         yield from self._registry.load_rest()
 

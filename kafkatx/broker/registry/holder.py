@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred, succeed
@@ -44,8 +45,7 @@ class RegistryHolder:
 
     def load_rest(self) -> Iterator[None]:
         """Import what the first use needs."""
-        import kafkatx.broker.registry.factory  # noqa: F401
-
+        import_module("kafkatx.broker.registry.factory")
         yield
 
     def stop(self) -> Deferred[None]:

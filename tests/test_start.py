@@ -48,7 +48,7 @@ class StartTests(SynchronousTestCase):
         return [set(line.split()) for line in told.splitlines() if line.startswith("kafkatx.")]
 
     def test_http(self) -> None:
-        """Twisted Web and the registry are imported for an HTTP listener only, after the start; engines never."""
+        """Twisted Web and the registry are imported for an HTTP listener only, once settled; engines not."""
         self.assertEqual([modules & (HTTP | ENGINES) for modules in self.loaded()], [set(), set()])
         started, settled = self.loaded("http.listeners=HTTP://127.0.0.1:0")
         self.assertEqual((started & (HTTP | ENGINES), settled & (HTTP | ENGINES)), (set(), HTTP))

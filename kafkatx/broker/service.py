@@ -146,9 +146,10 @@ class BrokerService(Service):
         self.broker.topics.placements.on_change = self._tasks.record_soon
         self._start_audit(local, ports[0])
         self._log.info(
-            "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
+            "kafkatx is ready: broker {id} at {bootstrap}{http}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
             bootstrap=self.bootstrap,
+            http="" if self.http is None else f", HTTP at {', '.join(self.http.urls)}",
             topics=len(self.broker.topics.partitions),
             cluster=self.broker.metadata.state.cluster_id,
         )
@@ -157,7 +158,6 @@ class BrokerService(Service):
         """Bind the ports of the HTTP listener, if there is one; return its address for other brokers.
 
         :param host: the host by which they reach this broker.
-
         :raises SettingError: a port is in use, or not permitted.
         """
         if not self.config.http_listeners():
@@ -166,7 +166,6 @@ class BrokerService(Service):
 
         self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor)
         self.http.listen()
-        self._log.info("HTTP at {urls}", urls=", ".join(self.http.urls))
         return self.config.http_advertised([port for _, port in self.http.bound], host)
 
     def _registry_holder(self) -> RegistryHolder:

@@ -106,6 +106,30 @@ class ClientTests(RegistryTestCase):
             AvroSerializer(self.client(), TEXT.replace('"a"', '"z"').replace('"R"', '"S"'))({"z": 1}, context)
         self.assertIn("409", str(refused.exception))
 
+    def test_languages(self) -> None:
+        """JSON Schema and Protobuf are registered, found in another layout, and compared."""
+        number, string = {"type": "number"}, {"type": "string"}
+        texts = {
+            "JSON": [
+                json.dumps({"type": "object", "properties": {"a": number}}),
+                json.dumps({"type": "object", "properties": {"a": number}}, indent=2),
+                json.dumps({"type": "object", "properties": {"a": string}}),
+            ],
+            "PROTOBUF": [
+                'syntax = "proto3";\nmessage M { int32 a = 1; }\n',
+                'syntax = "proto3"; message M {\n  int32 a = 1;\n}',
+                'syntax = "proto3";\nmessage M { string a = 1; }\n',
+            ],
+        }
+        for kind, (first, layout, other) in texts.items():
+            path = f"{self.broker.http}/subjects/{kind}/versions"
+            answers = [
+                ask(path, "POST", {"schema": text, "schemaType": kind}) for text in (first, layout, other)
+            ]
+            self.assertEqual([status for status, _ in answers], [200, 200, 409], answers)
+            self.assertEqual(answers[0][1]["id"], answers[1][1]["id"])
+            self.assertEqual(ask(f"{path}/1")[1]["schemaType"], kind)
+
     def test_requests(self) -> None:
         """requests keeps its connection, asks by HEAD, and names subjects with slashes and colons."""
         subject = ":.team:a/b c"

@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, Request
 
+from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call, WebError, error_answer, read_target
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.pieces import send_pieces
@@ -32,8 +33,10 @@ class Owner(Protocol):
     """The factory of connections, as these see it.
 
     :ivar channels: the open connections.
+    :ivar bodies: the bytes of all bodies.
     """
 
+    bodies: Budget
     site: Site
     limits: WebLimits
     channels: set[Channel]
@@ -101,6 +104,7 @@ class WebRequest(Request):
 
     def __init__(self, channel: Channel, queued: object = None) -> None:
         super().__init__(channel, queued)
+        self._owner = channel.factory  # Twisted forgets the channel when the connection is lost
         self._refused = False
         self._received = 0
         self._body = BytesIO()
@@ -108,33 +112,42 @@ class WebRequest(Request):
 
     def gotLength(self, length: int | None) -> None:
         """Refuse a body that is too large; keep others in memory."""
-        if length is not None and length > self.channel.factory.limits.max_body_bytes:
+        if length is not None and length > self._owner.limits.max_body_bytes:
             self._refuse()
 
     def handleContentChunk(self, data: bytes) -> None:
         """Add a part of the body."""
         if self._refused:
             return
-        self._received += len(data)
-        if self._received > self.channel.factory.limits.max_body_bytes:
+        owner = self._owner
+        if self._received + len(data) > owner.limits.max_body_bytes:
             self._refuse()
+        elif not owner.bodies.take(len(data)):
+            self._refuse_now(WebError(503, "the bodies of requests have too many bytes at once: try again"))
         else:
+            self._received += len(data)
             self._body.write(data)
 
+    def _give_back(self) -> None:
+        """Free the budget of the body."""
+        received, self._received = self._received, 0
+        self._owner.bodies.give_back(received)
+
     def _refuse(self) -> None:
+        most = self._owner.limits.max_body_bytes
+        self._refuse_now(WebError(413, f"the body is larger than kafkatx.http.request.max.bytes={most}"))
+
+    def _refuse_now(self, error: WebError) -> None:
         """Answer before the body is there, and read no more of it than a polite client still sends."""
         self._refused = True
+        self._give_back()
         self.requestHeaders.removeHeader(b"expect")  # else Twisted would ask for the body
         self._body = BytesIO()
-        most = self.channel.factory.limits.max_body_bytes
-        body = error_answer(
-            WebError(413, f"the body is larger than kafkatx.http.request.max.bytes={most}")
-        ).body
+        body = error_answer(error).body
         assert isinstance(body, bytes)
         self.channel.send(
-            b"HTTP/1.1 413 Request Entity Too Large\r\nConnection: close\r\n"
-            b"Content-Type: application/json\r\n"
-            b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+            b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%b" % (error.status, len(body), body)
         )
         self.channel.linger()
 
@@ -150,7 +163,11 @@ class WebRequest(Request):
         self._answering.addErrback(self._failed)
 
     async def _answer(self) -> None:
-        self._send(await self.channel.factory.site.answer(self._call()))
+        try:
+            answer = await self._owner.site.answer(self._call())
+        finally:
+            self._give_back()
+        self._send(answer)
 
     def _call(self) -> Call:
         method = self.method.decode("ascii", "replace")
@@ -191,5 +208,7 @@ class WebRequest(Request):
     def connectionLost(self, reason: Failure) -> None:
         """End the wait for the answer; what the request has begun goes on."""
         super().connectionLost(reason)
-        if self._answering is not None:
+        if self._answering is None:
+            self._give_back()
+        else:
             self._answering.cancel()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Protocol, ServerFactory
 
+from kafkatx.web.budget import Budget
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.site import Site
 
@@ -21,6 +22,7 @@ class WebServerFactory(ServerFactory):
     """Makes the connections of a site, within limits.
 
     :ivar channels: the open connections.
+    :ivar bodies: the bytes of all bodies.
     """
 
     noisy = False
@@ -29,6 +31,7 @@ class WebServerFactory(ServerFactory):
         self.site = site
         self.limits = limits
         self.channels: set[Channel] = set()
+        self.bodies = Budget(limits.max_held_bytes)
         self._reactor = reactor
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol | None:

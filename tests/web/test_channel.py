@@ -16,7 +16,9 @@ from kafkatx.web.pieces import json_list
 from kafkatx.web.server import WebServerFactory
 from kafkatx.web.site import Site
 
-LIMITS = WebLimits(max_body_bytes=100, max_connections=2, request_timeout_s=30, idle_timeout_s=60)
+LIMITS = WebLimits(
+    max_body_bytes=100, max_held_bytes=150, max_connections=2, request_timeout_s=30, idle_timeout_s=60
+)
 
 
 class Transport(StringTransport):
@@ -161,6 +163,21 @@ class LimitTests(ServerCase):
         self.send(b"0\r\n\r\n")
         self.assertTrue(self.transport.disconnecting)
         self.assertEqual(self.calls, [])
+
+    def test_all_bodies(self) -> None:
+        """The bodies of all connections share a budget, which is free again after the answer or the end."""
+        head = b"POST /later HTTP/1.1\r\nContent-Length: 100\r\n\r\n"
+        other, transport = self.connect()
+        self.send(head + b"x" * 100)
+        other.dataReceived(head + b"x" * 60)
+        self.assertTrue(transport.value().startswith(b"HTTP/1.1 503 "), transport.value())
+        self.assertEqual(self.factory.bodies.held, 100)
+        self.answers[0].callback(Answer(200))
+        self.assertEqual(self.factory.bodies.held, 0)
+        self.send(head + b"x" * 50)
+        self.assertEqual(self.factory.bodies.held, 50)
+        self.protocol.connectionLost(Failure(ConnectionDone()))
+        self.assertEqual(self.factory.bodies.held, 0)
 
     def test_large_headers(self) -> None:
         """Headers above 16 KiB are refused."""

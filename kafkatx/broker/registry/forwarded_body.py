@@ -1,4 +1,4 @@
-"""The body of an answer that another broker gives, up to a limit."""
+"""The body of an answer that another broker gives, within a budget."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from twisted.web.client import ResponseDone
 from twisted.web.http import PotentialDataLoss
 
 from kafkatx.errors import KafkaTXError
+from kafkatx.web.budget import Budget
 
 MOST_BYTES = 64 << 20
 
@@ -21,13 +22,14 @@ class BodyReader(Protocol):
     """Collects a body.
 
     :ivar done: fires with it, or fails.
+    :ivar size: the bytes that were taken from the budget; the caller gives them back.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.done: Deferred[bytes] = Deferred(lambda _: self._abort())
-        self._most_bytes = most_bytes
+        self.size = 0
+        self._budget = budget
         self._parts: list[bytes] = []
-        self._size = 0
 
     def _abort(self) -> None:
         if self.transport is not None:
@@ -35,15 +37,14 @@ class BodyReader(Protocol):
 
     def dataReceived(self, data: bytes) -> None:
         """Add a part."""
-        self._size += len(data)
-        if self._size > self._most_bytes:
-            self._parts = []
-            if not self.done.called:
-                self.done.errback(
-                    BodyTooLarge(f"the answer has more than {self._most_bytes} bytes: ask the leader")
-                )
-                self._abort()
+        if self.done.called:
             return
+        if self.size + len(data) > MOST_BYTES or not self._budget.take(len(data)):
+            self._parts = []
+            self.done.errback(BodyTooLarge("the answer is too large to be passed on: ask the leader"))
+            self._abort()
+            return
+        self.size += len(data)
         self._parts.append(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:

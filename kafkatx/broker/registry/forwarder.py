@@ -17,12 +17,16 @@ from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.config.listeners import bracketed
 from kafkatx.registry.errors import forwarding_failed, unknown_leader
 from kafkatx.types import BrokerNode
+from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call
 
 FORWARDED = "x-forward"
 """The header of a forwarded request, which must not be forwarded again."""
 
 PASSED_ON = ("accept", "content-type")
+MOST_HELD_BYTES = 128 << 20
+"""The size of all answers that are being received."""
+
 CONNECTIONS = 4
 CONNECT_S = 2.0
 KEPT_S = 20
@@ -62,6 +66,7 @@ class Forwarder:
         self._node_id = node_id
         self._reactor = reactor
         self._timeout_s = timeout_s
+        self._held = Budget(MOST_HELD_BYTES)
         self._pool = HTTPConnectionPool(reactor)
         self._pool.maxPersistentPerHost = CONNECTIONS
         self._pool.cachedConnectionTimeout = KEPT_S
@@ -104,9 +109,12 @@ class Forwarder:
         return Answer(response.code, content)
 
     async def _read(self, response: IResponse) -> bytes:
-        reader = BodyReader()
+        reader = BodyReader(self._held)
         response.deliverBody(reader)
-        return await reader.done.addTimeout(self._timeout_s, self._reactor)
+        try:
+            return await reader.done.addTimeout(self._timeout_s, self._reactor)
+        finally:
+            self._held.give_back(reader.size)
 
     def stop(self) -> Deferred[None]:
         """Close the connections."""

@@ -19,6 +19,7 @@ from kafkatx.interfaces import Worker
 from kafkatx.registry.errors import invalid_schema, timed_out
 from kafkatx.registry.inspection import Inspected, Inspection, decode_inspected, encode_inspection
 from kafkatx.schemas.types import InvalidSchema
+from kafkatx.web.budget import Budget
 
 IDLE_S = 60.0
 """Seconds after the last inspection until the process ends."""
@@ -26,8 +27,8 @@ IDLE_S = 60.0
 MOST_BYTES = 64 << 20
 """The size of one inspection: the schema, what it refers to, and what it is compared with."""
 
-MOST_WAITING = 100
-"""Inspections that may wait for the process."""
+MOST_WAITING_BYTES = 64 << 20
+"""The size of all inspections that wait for the process."""
 
 COMMAND = (sys.executable, "-m", "kafkatx.registry.inspector_process")
 
@@ -48,7 +49,7 @@ class Inspector:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
-        self._waiting = 0
+        self._waiting = Budget(MOST_WAITING_BYTES)
         self._idle: IDelayedCall | None = None
 
     async def inspect(self, job: Inspection) -> Inspected:
@@ -56,21 +57,21 @@ class Inspector:
 
         :raises RegistryError: the schema is not valid, or takes too long; or too many wait already.
         """
-        if self._waiting >= MOST_WAITING:
-            raise timed_out(f"{self._waiting} schemas wait to be inspected already: try again later")
         line = encode_inspection(job)
         if len(line) > MOST_BYTES:
             raise invalid_schema(
                 f"Invalid schema: with all that it refers to and is compared with it has {len(line)} bytes,"
                 f" more than {MOST_BYTES}"
             )
-        self._waiting += 1
+        if not self._waiting.take(len(line)):
+            raise timed_out("too many schemas wait to be inspected already: try again later")
         self._cancel_idle()
         try:
             answer = await self._worker(partial(self._ask, line))
         finally:
-            self._waiting -= 1
-            if not self._waiting and not self._stopped:
+            self._waiting.give_back(len(line))
+            if not self._waiting.held and not self._stopped:
+                self._cancel_idle()
                 self._idle = self._clock.callLater(IDLE_S, self._rest)
         if not answer:
             raise invalid_schema(

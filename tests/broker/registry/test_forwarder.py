@@ -12,10 +12,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http_headers import Headers
 
+from kafkatx.broker.registry import forwarded_body
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.broker.registry.forwarder import Forwarder
 from kafkatx.registry.errors import RegistryError
 from kafkatx.types import BrokerNode
+from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call
 
 LEADER = BrokerNode(2, "b2", 9092, http=("::1", 8081))
@@ -98,10 +100,24 @@ class ForwarderTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_large(self) -> None:
-        """An answer above the limit is not kept in memory."""
-        reader = BodyReader(3)
-        reader.dataReceived(b"123")
-        reader.dataReceived(b"4")
-        reader.dataReceived(b"5")
+        """An answer above the limit is not kept in memory, and does not use up the budget of others."""
+        self.patch(forwarded_body, "MOST_BYTES", 3)
+        budget = Budget(100)
+        reader = BodyReader(budget)
+        for part in (b"123", b"4", b"5"):
+            reader.dataReceived(part)
         reader.connectionLost(Failure(ConnectionLost()))
         self.failureResultOf(reader.done, BodyTooLarge)
+        self.assertEqual((reader.size, budget.held), (3, 3))
+
+    def test_budget(self) -> None:
+        """Answers share one budget, which is free again when they have come."""
+        sending = self.send(POST)
+        self.response.callback(FakeResponse())
+        self.successResultOf(sending)
+        self.assertEqual(self.forwarder._held.held, 0)
+        first, second = BodyReader(budget := Budget(3)), BodyReader(budget)
+        first.dataReceived(b"12")
+        second.dataReceived(b"34")
+        self.failureResultOf(second.done, BodyTooLarge)
+        self.assertNoResult(first.done)

@@ -99,7 +99,7 @@ class InspectorTests(SynchronousTestCase):
 
     def test_many(self) -> None:
         """Only some inspections may wait."""
-        self.patch(module, "MOST_WAITING", 1)
+        self.patch(module, "MOST_WAITING_BYTES", 100)
         never: Deferred[bytes] = Deferred()
         inspector = Inspector(lambda function: never, self.clock, 1.0)  # type: ignore[arg-type]
         waiting = Deferred.fromCoroutine(inspector.inspect(GOOD))

@@ -78,7 +78,7 @@ class SchemaRegistry:
         :raises RegistryError: the topic cannot be used or read.
         """
         log = self._log
-        if log is None or not log.current:
+        if log is None or not log.current or not self.topic.has_lease():
             if not self.topic.exists:
                 return RegistryState()
             log = await self._current_log()

@@ -48,6 +48,11 @@ class SchemasTopic:
             )
         return False
 
+    def has_lease(self) -> bool:
+        """Return True if no other broker can lead the topic now: else this one's state may be an old one."""
+        remaining_s = self._metadata.lease_remaining_s
+        return remaining_s is None or remaining_s() > 0
+
     def led(self) -> Partition | None:
         """Return the partition if this broker leads it, and it can be used.
 
@@ -55,7 +60,7 @@ class SchemasTopic:
         """
         self._check_partitions()
         partition = self._topics.find(self.name, 0)
-        if partition is None or not partition.leads:
+        if partition is None or not partition.leads or not self.has_lease():
             return None
         if partition.offline:
             raise store_error(f"the log dir of {self.name}-0 is offline")

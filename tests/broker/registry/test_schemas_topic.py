@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.registry.factory import make_registry
 from kafkatx.types import BrokerNode
@@ -29,6 +30,16 @@ class SchemasTopicTests(ClusterTestCase):
         del brokers[2]
         self.metadata.change(brokers=brokers)
         self.assertIsNone(self.topic.other_leader())
+
+    def test_lease(self) -> None:
+        """A broker whose lease has ended answers nothing of what it has read: another may have written."""
+        self.metadata.put(self.metadata.make_topic("_schemas", [[1, 2]], {"cleanup.policy": "compact"}))
+        registry = self.parts.registry
+        self.assertIsNotNone(self.successResultOf(Deferred.fromCoroutine(registry.state())))
+        self.metadata.remaining_s = 0.0
+        self.assertIsNone(self.successResultOf(Deferred.fromCoroutine(registry.state())))
+        self.metadata.remaining_s = 5.0
+        self.assertIsNotNone(self.successResultOf(Deferred.fromCoroutine(registry.state())))
 
     def test_own(self) -> None:
         """A partition that this broker leads is no other's."""

@@ -12,8 +12,6 @@ from typing import NamedTuple, TypeAlias
 import attrs
 
 NO_PRODUCER_ID = -1
-FIRST_DERIVED_PRODUCER_ID = 1 << 61
-"""Brokers hand out producer ids below this, from 0 on; ``kafkatx mirror run`` has ids from here on."""
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
@@ -62,6 +60,7 @@ class BrokerNode:
     :ivar clean: False if its machine has gone down since it last stopped in order: then its logs may lack
         records that it had acknowledged.
     :ivar internal: host and port for other brokers, if these are not ``host`` and ``port``.
+    :ivar http: host and port of its HTTP listener for other brokers; None if it has none.
     """
 
     id: int
@@ -73,6 +72,7 @@ class BrokerNode:
     stopping: bool = False
     clean: bool = True
     internal: tuple[str, int] | None = None
+    http: tuple[str, int] | None = None
 
     @property
     def incarnation_version(self) -> int:

@@ -18,6 +18,7 @@ TIMESTAMPS = {
     "blocking/producer/writer.py": "timestamps of records",
     "broker/broker.py": "timestamps of records, retention by time, expiry of offsets",
     "cli/pipeline/audit.py": "the window that is not over yet",
+    "demo/pipeline/servers/service.py": "the age of records, by their timestamps",
     "metadata/cluster/factories.py": "timestamps of registrations and elections",
     "metadata/embedded/adoption.py": "a producer id that was not given out before",
     "cli/groups/reset.py": "a time of day, so long ago",

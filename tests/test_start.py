@@ -15,10 +15,11 @@ from twisted.internet import reactor, task
 from kafkatx import tap
 
 def shown(_):
-    print(*sorted(name for name in sys.modules if name.startswith("kafkatx.")))
+    print(*sorted(name for name in sys.modules if name.startswith(("kafkatx.", "twisted.web"))))
 
 options = tap.Options()
-options.parseOptions(["--set", "log.dirs=" + sys.argv[1], "--set", "listeners=PLAINTEXT://127.0.0.1:0"])
+settings = ["log.dirs=" + sys.argv[1], "listeners=PLAINTEXT://127.0.0.1:0", *sys.argv[2:]]
+options.parseOptions([word for setting in settings for word in ("--set", setting)])
 service = tap.makeService(options)
 service.startService()
 service.started.addCallback(shown)
@@ -35,11 +36,26 @@ MACHINES = {"kafkatx.group.classic.group", "kafkatx.group.consumer.group"}
 CLEANING = {"kafkatx.log.cleaner.log_cleaner", "kafkatx.log.cleaner.clean", "kafkatx.log.cleaner.process"}
 
 
+HTTP = {"kafkatx.web.channel", "kafkatx.broker.registry.factory", "twisted.web.http"}
+ENGINES = {"kafkatx.schemas.avro.avro_engine", "kafkatx.registry.inspector_process"}
+
+
 class StartTests(SynchronousTestCase):
+    def loaded(self, *settings: str) -> list[set[str]]:
+        """Start a broker; return the modules that are loaded then, and when it has settled."""
+        command = [sys.executable, "-c", START, self.mktemp(), *settings]
+        told = subprocess.check_output(command, text=True)
+        return [set(line.split()) for line in told.splitlines() if line.startswith("kafkatx.")]
+
+    def test_http(self) -> None:
+        """Twisted Web and the registry are imported for an HTTP listener only, once settled; engines not."""
+        self.assertEqual([modules & (HTTP | ENGINES) for modules in self.loaded()], [set(), set()])
+        started, settled = self.loaded("http.listeners=HTTP://127.0.0.1:0")
+        self.assertEqual((started & (HTTP | ENGINES), settled & (HTTP | ENGINES)), (set(), HTTP))
+
     def test_imports(self) -> None:
         """A start imports no handler, machine of groups or cleaner; a settled broker has all that serves."""
-        told = subprocess.check_output([sys.executable, "-c", START, self.mktemp()], text=True)
-        started, settled = (set(line.split()) for line in told.splitlines() if line.startswith("kafkatx."))
+        started, settled = self.loaded()
         self.assertEqual(started & (HANDLERS | MACHINES | CLEANING), set())
         self.assertEqual(
             started & MESSAGES, {"kafkatx.wire.messages.offset_commit"}

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.errors import RequestError
+from kafkatx.errors import KafkaTXError
 
 T = TypeVar("T")
 
@@ -29,8 +29,8 @@ class Changes:
         self._under_way.add(doing)
 
         def failed(failure: Failure) -> None:
-            if waiting.called and not failure.check(RequestError):
-                self._log.failure("a change of topics failed, and its client has gone", failure)
+            if waiting.called and not failure.check(KafkaTXError):
+                self._log.failure("a change failed, and its client has gone", failure)
             waiting.errback(failure)
 
         def done(result: T | Failure) -> T | Failure:

@@ -6,7 +6,7 @@ It touches sockets, through the reactor, and starts worker threads. The parts ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,6 +23,7 @@ from kafkatx.broker.dispatch import Dispatch, Served
 from kafkatx.broker.handlers import OFFERED, SERVED
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
+from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import broker as settings
@@ -38,6 +39,8 @@ from kafkatx.types import BrokerNode
 
 if TYPE_CHECKING:
     from kafkatx.broker.audit.auditor import BrokerAuditor
+    from kafkatx.broker.http.endpoint import HttpEndpoint
+    from kafkatx.broker.registry.holder import RegistryHolder
     from kafkatx.networkclient.connection import MakeEndpoint
 
 SETTLE_S = 5.0
@@ -68,6 +71,7 @@ class BrokerService(Service):
         nothing any more, and its owner should stop the service.
     :ivar bootstrap: ``host:port`` that a client on this machine can use; set when started.
     :ivar advertised: ``host:port`` that clients are told to connect to; set when started.
+    :ivar http: the HTTP listener; None if the settings ask for none, and before the start.
     """
 
     _log = Logger()
@@ -91,6 +95,9 @@ class BrokerService(Service):
         self._giving_up: Deferred[None] | None = None
         self._auditor: BrokerAuditor | None = None
         self._make_endpoint = parts.make_endpoint
+        self.http: HttpEndpoint | None = None
+        self._registry: RegistryHolder | None = None
+        self.broker.validator.check_schemas = self._check_schemas
 
     def startService(self) -> None:
         """Start; :attr:`started` fires when that has succeeded or failed."""
@@ -114,7 +121,8 @@ class BrokerService(Service):
             ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
             host, port = self.config.advertised(ports)
             rack, internal = self.config.get("broker.rack"), self.config.internal(ports)
-            node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal)
+            http = self._listen_for_http(internal[0] if internal else host)
+            node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal, http=http)
             self.broker.inter_broker_port = self.config.inter_broker_port(ports)
             self._connecting = True
             await self._unless_stopped(self.broker.metadata.start(node))
@@ -132,17 +140,44 @@ class BrokerService(Service):
             raise
         self.bootstrap = f"{bracketed(local)}:{ports[0]}"
         self.advertised = f"{bracketed(node.host)}:{node.port}"
+        if self.http is not None:
+            self.http.health.ready = True
         self.accept()
         self._tasks.start()
         self.broker.topics.placements.on_change = self._tasks.record_soon
         self._start_audit(local, ports[0])
         self._log.info(
-            "kafkatx is ready: broker {id} at {bootstrap}, {topics} topics, cluster {cluster}",
+            "kafkatx is ready: broker {id} at {bootstrap}{http}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
             bootstrap=self.bootstrap,
+            http="" if self.http is None else f", HTTP at {', '.join(self.http.urls)}",
             topics=len(self.broker.topics.partitions),
             cluster=self.broker.metadata.state.cluster_id,
         )
+
+    def _listen_for_http(self, host: str) -> tuple[str, int] | None:
+        """Bind the ports of the HTTP listener, if there is one; return its address for other brokers.
+
+        :param host: the host by which they reach this broker.
+        :raises SettingError: a port is in use, or not permitted.
+        """
+        if not self.config.http_listeners():
+            return None
+        from kafkatx.broker.http.endpoint import HttpEndpoint  # most brokers have none
+
+        self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor)
+        self.http.listen()
+        return self.config.http_advertised([port for _, port in self.http.bound], host)
+
+    def _registry_holder(self) -> RegistryHolder:
+        if self._registry is None:
+            from kafkatx.broker.registry.holder import RegistryHolder  # most brokers have none
+
+            self._registry = RegistryHolder(self.broker)
+        return self._registry
+
+    def _check_schemas(self, partition: Partition, records: memoryview | bytes) -> Deferred[None]:
+        return self._registry_holder().check_schemas(partition, records)
 
     def _start_audit(self, host: str, port: int) -> None:
         """Begin to count committed records if the settings ask for it."""
@@ -221,15 +256,24 @@ class BrokerService(Service):
         for port in self._ports:
             port.stopReading()  # type: ignore[attr-defined]
         self._factory.close_all()
+        if self.http is not None:
+            self.http.isolate()
 
     def accept(self) -> None:
         """Accept connections."""
         for port in self._ports:
             port.startReading()  # type: ignore[attr-defined]
+        if self.http is not None:
+            self.http.accept()
 
     def load_rest(self) -> Deferred[None]:
         """Import what a start leaves for later; fires when that is done."""
-        return self._tasks.cooperate(self._dispatch.load_rest())
+        return self._tasks.cooperate(self._load_rest_each())
+
+    def _load_rest_each(self) -> Iterator[None]:
+        yield from self._dispatch.load_rest()
+        if self.http is not None:
+            yield from self.http.load_rest()
 
     def _use(self, config: BrokerConfig) -> None:
         """Use settings that have changed while the broker runs."""
@@ -246,6 +290,8 @@ class BrokerService(Service):
             giving_up.errback(SettingError("the broker was stopped before it had started"))
         if self._opening is not None:
             await self._opening  # the threads that open logs cannot be interrupted
+        if self.http is not None:
+            self.http.health.ready = False
         if self._opened:
             await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
@@ -290,6 +336,10 @@ class BrokerService(Service):
         return waited
 
     async def _stop_listening(self) -> None:
+        if self.http is not None:
+            await self.http.stop()
+        if self._registry is not None:
+            await self._registry.stop()
         ports, self._ports = self._ports, []
         await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
 

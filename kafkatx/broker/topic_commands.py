@@ -19,11 +19,18 @@ from kafkatx.broker.replica.topics import Topics
 from kafkatx.broker.requests.assignments import plan_topic
 from kafkatx.config import BrokerConfig, log_config
 from kafkatx.config.table import groups as g
-from kafkatx.config.table.broker import KAFKATX_AUDIT_TOPIC
+from kafkatx.config.table.broker import (
+    KAFKATX_AUDIT_TOPIC,
+    SCHEMAS_TOPIC,
+    SCHEMAS_TOPIC_REPLICATION_FACTOR,
+)
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, ILogStore, IMetadataStore
 from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
 from kafkatx.types import Topic, TopicPartition
+
+SCHEMAS_CONFIGS = {"cleanup.policy": "compact", "max.message.bytes": str(4 << 20)}
+"""The configs of the schema registry's topic: a schema of 1 MB is larger as JSON within JSON."""
 
 
 class TopicCommands:
@@ -122,19 +129,22 @@ class TopicCommands:
             await self.create(name, *self._defaults(name))
 
     def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
-        """Return the default assignment and configs; ``__consumer_offsets`` has settings of its own.
+        """Return the default assignment and configs; ``__consumer_offsets`` and ``_schemas`` have their own.
 
         The audit topic has the broker's time, which shows the clocks of those that announce.
 
-        That has at most as many replicas as there are live brokers: consumer groups need it in a cluster of
-        any size, and the default of its replication factor is 3.
+        The two have at most as many replicas as there are live brokers: they are needed in a cluster of
+        any size, and the default of their replication factors is 3.
         """
         config = self._config
         if name == config[KAFKATX_AUDIT_TOPIC]:
             return self.plan(-1, -1), {"message.timestamp.type": "LogAppendTime"}
+        live = len(self._metadata.state.brokers)
+        if name == config[SCHEMAS_TOPIC]:
+            replicas = min(config[SCHEMAS_TOPIC_REPLICATION_FACTOR], live)
+            return self.plan(1, replicas), SCHEMAS_CONFIGS
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
-        live = len(self._metadata.state.brokers)
         replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], live)
         configs = {
             "cleanup.policy": "compact",

@@ -9,7 +9,15 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 
 from kafkatx.config.cluster import ZOOKEEPER, choose_store, warn_of_copies
-from kafkatx.config.listeners import Listener, advertise, check_advertised, for_clients, parse_listeners
+from kafkatx.config.listeners import (
+    Listener,
+    advertise,
+    check_advertised,
+    for_clients,
+    is_loopback,
+    parse_http_listeners,
+    parse_listeners,
+)
 from kafkatx.config.properties import read_properties
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import kafka_only
@@ -122,6 +130,7 @@ class BrokerConfig:
         warnings += ignored + warn_of_copies(values)
         advertised = _advertised(values, listeners)
         _check_inter_broker(values, listeners)
+        _check_http(values)
         layers = (broker, brokers, MappingProxyType(static))
         return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)
 
@@ -163,6 +172,27 @@ class BrokerConfig:
     def listeners(self) -> tuple[Listener, ...]:
         """Return the listeners for clients, at least one; listeners of controllers are omitted."""
         return self._listeners
+
+    def http_listeners(self) -> tuple[Listener, ...]:
+        """Return the listeners for HTTP, mostly none."""
+        return parse_http_listeners(n.HTTP_LISTENERS.name, self[n.HTTP_LISTENERS])
+
+    def http_advertised(self, ports: Sequence[int], host: str) -> tuple[str, int] | None:
+        """Return host and port of the HTTP listener for other brokers; None if they cannot reach one.
+
+        :param ports: the bound ports, one for each of :meth:`http_listeners`.
+        :param host: the host by which they reach this broker's other listeners. If that is not a loopback
+            address, they may be on other machines.
+        """
+        listeners = self.http_listeners()
+        if not listeners:
+            return None
+        text = self[n.HTTP_ADVERTISED_LISTENER]
+        if text is not None:
+            advertised = parse_http_listeners(n.HTTP_ADVERTISED_LISTENER.name, [text])[0]
+            return advertised.host, advertised.port or ports[0]
+        http_host, port = advertise(listeners[0], ports[0])
+        return (http_host, port) if not is_loopback(http_host) or is_loopback(host) else None
 
     def advertised(self, ports: Sequence[int]) -> tuple[str, int]:
         """Return the advertised host (an IPv6 address without brackets) and port.
@@ -298,6 +328,22 @@ def _check_inter_broker(values: Values, listeners: Sequence[Listener]) -> None:
             f"{REPLICA_LISTENER.name}={name}: there is no such listener; add {name}://host:port to listeners,"
             f" and {name}:PLAINTEXT to listener.security.protocol.map"
         )
+
+
+def _check_http(values: Values) -> None:
+    """Check the listeners for HTTP.
+
+    :raises SettingError: one cannot be read, or the advertised one is no address.
+    """
+    parse_http_listeners(n.HTTP_LISTENERS.name, values[n.HTTP_LISTENERS.name])
+    advertised = values[n.HTTP_ADVERTISED_LISTENER.name]
+    if advertised is not None:
+        for listener in parse_http_listeners(n.HTTP_ADVERTISED_LISTENER.name, [advertised]):
+            if listener.host in ("", "0.0.0.0", "::"):
+                raise SettingError(
+                    f"{n.HTTP_ADVERTISED_LISTENER.name}={advertised}: use the host or address by which other"
+                    " brokers reach this one"
+                )
 
 
 def _advertised(values: Values, listeners: Sequence[Listener]) -> tuple[Listener, ...]:

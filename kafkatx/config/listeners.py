@@ -34,6 +34,11 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def is_loopback(host: str) -> bool:
+    """Return True for a host that only this machine can reach."""
+    return host in ("localhost", "::1") or re.fullmatch(r"127\.[0-9.]+", host) is not None
+
+
 def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
     """Parse each item of a list of listeners.
 
@@ -53,6 +58,19 @@ def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
     names = [listener.name for listener in found]
     if len(set(names)) < len(names):
         raise SettingError(f"{setting}={','.join(items)}: each listener must have its own name")
+    return tuple(found)
+
+
+def parse_http_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
+    """Parse listeners for HTTP, which all have the name HTTP.
+
+    :param setting: the name of the setting, for error messages.
+    :raises SettingError: an item is not ``HTTP://host:port``.
+    """
+    found = [listener for item in items for listener in parse_listeners(setting, [item])]
+    for listener in found:
+        if listener.name != "HTTP":
+            raise SettingError(f"{setting}={listener}: only HTTP is supported; use HTTP://127.0.0.1:8081")
     return tuple(found)
 
 

@@ -40,11 +40,18 @@ class LogConfig:
     delete_retention_ms: int = 86_400_000
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = 2**63 - 1
+    value_schemas: bool = False
+    key_schemas: bool = False
 
     @property
     def compacted(self) -> bool:
         """True if the log is compacted; its records must have keys."""
         return "compact" in self.cleanup_policy
+
+    @property
+    def checks_schemas(self) -> bool:
+        """True if keys or values must have the id of a schema (``confluent.value.schema.validation``)."""
+        return self.value_schemas or self.key_schemas
 
     @property
     def exposes_flushed(self) -> bool:

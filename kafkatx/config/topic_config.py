@@ -48,6 +48,8 @@ _LOG_CONFIG_FIELDS: tuple[tuple[str, Setting[Any]], ...] = (
     ("delete_retention_ms", topic.DELETE_RETENTION_MS),
     ("min_compaction_lag_ms", topic.MIN_COMPACTION_LAG_MS),
     ("max_compaction_lag_ms", topic.MAX_COMPACTION_LAG_MS),
+    ("value_schemas", topic.CONFLUENT_VALUE_SCHEMA_VALIDATION),
+    ("key_schemas", topic.CONFLUENT_KEY_SCHEMA_VALIDATION),
 )
 
 

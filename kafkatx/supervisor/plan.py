@@ -16,7 +16,7 @@ import attrs
 
 from kafkatx.config import BrokerConfig
 from kafkatx.config.cluster import ZOOKEEPER
-from kafkatx.config.listeners import Listener
+from kafkatx.config.listeners import Listener, parse_http_listeners
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import log as log_table
 from kafkatx.config.table import network as n
@@ -94,6 +94,7 @@ def make_plan(config: BrokerConfig, count: int, past_id: int | None, hostname: s
             *(_named(config, b.BROKER_ID, str(broker_id)) if broker_id >= 0 else ()),
             *_named(config, log_table.LOG_DIRS, ",".join(own_dirs)),
             *_ports(config, number),
+            *_http_ports(config, number),
         ]
         if local:
             overrides.append((b.KAFKATX_METADATA_STORE.name, LOCAL))
@@ -135,6 +136,20 @@ def _named(config: BrokerConfig, setting: Setting[object], value: str) -> list[t
     """Return overrides of a setting by each name that it was given by."""
     names = [name for name in (setting.name, *setting.aliases) if name in config.explicit]
     return [(name, value) for name in dict.fromkeys([setting.name, *names])]
+
+
+def _http_ports(config: BrokerConfig, number: int) -> list[tuple[str, str]]:
+    """Return the HTTP listeners of a broker: the first has the given ports, the others any free ones."""
+    listeners = config.http_listeners()
+    if not listeners or number == 1:
+        return []
+    overrides = [(n.HTTP_LISTENERS.name, ",".join(str(one._replace(port=0)) for one in listeners))]
+    if n.HTTP_ADVERTISED_LISTENER.name in config.explicit:
+        advertised = parse_http_listeners(
+            n.HTTP_ADVERTISED_LISTENER.name, [config.explicit[n.HTTP_ADVERTISED_LISTENER.name]]
+        )
+        overrides.append((n.HTTP_ADVERTISED_LISTENER.name, str(advertised[0]._replace(port=0))))
+    return overrides
 
 
 def _ports(config: BrokerConfig, number: int) -> list[tuple[str, str]]:

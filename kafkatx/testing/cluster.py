@@ -118,6 +118,8 @@ class EmbeddedCluster:
         """
         broker = self.brokers[broker_id].start()
         broker.settings["listeners"] = f"PLAINTEXT://{broker.bootstrap}"
+        if broker.http:
+            broker.settings["http.listeners"] = broker.http.replace("http", "HTTP", 1)
         return broker
 
     def restart_broker(self, broker_id: int) -> EmbeddedBroker:

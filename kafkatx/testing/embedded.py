@@ -6,6 +6,7 @@ it is run is in :mod:`kafkatx.testing.broker_thread` and :mod:`kafkatx.testing.b
 
 from __future__ import annotations
 
+import re
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping
@@ -31,6 +32,10 @@ brokers: weakref.WeakSet[EmbeddedBroker] = weakref.WeakSet()
 """All embedded brokers of this process, for reports of failed tests."""
 
 
+_HTTP = re.compile(r"HTTP at (http://\S+?)(?:,|$)", re.MULTILINE)
+"""The line of the log that tells the address of the HTTP listener."""
+
+
 class EmbeddedBroker:
     """A broker in a thread of this process, or in a process of its own::
 
@@ -40,6 +45,8 @@ class EmbeddedBroker:
     ``async with`` gives an :class:`AsyncBroker`.
 
     :ivar bootstrap: ``host:port`` for clients, once started.
+    :ivar http: URL of the HTTP listener with the schema registry, once started, if the setting
+        ``http.listeners`` asks for one; ``{"http.listeners": "HTTP://127.0.0.1:0"}`` is any free port.
     :ivar data_dir: the directory of its logs.
     :ivar pid: the id of its process, if it has one and runs.
     :ivar settings: all settings that it is started with, as text.
@@ -70,6 +77,7 @@ class EmbeddedBroker:
             **{name: setting_text(value) for name, value in settings.items()},
         }
         self.bootstrap = ""
+        self.http = ""
         self.pid: int | None = None
         self.log = BrokerLog()
         self._first_line = 0
@@ -104,6 +112,8 @@ class EmbeddedBroker:
         self._first_line = self.log.count
         self.bootstrap = self._run.start(START_S)
         self.pid = self._run.pid
+        found = _HTTP.search(self.output())
+        self.http = found[1] if found else ""
         return self
 
     def stop(self) -> None:

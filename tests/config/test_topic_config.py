@@ -20,6 +20,8 @@ MAX = 2**63 - 1
 
 # the broker's settings, the topic's configs, a field of LogConfig and its value
 RESOLVED: tuple[tuple[dict[str, str], dict[str, str], str, Any], ...] = (
+    ({}, {"confluent.value.schema.validation": "true"}, "value_schemas", True),
+    ({}, {"confluent.key.schema.validation": "true"}, "key_schemas", True),
     ({}, {}, "retention_ms", 168 * HOUR),
     ({"log.retention.hours": "2"}, {}, "retention_ms", 2 * HOUR),
     ({"log.retention.hours": "2", "log.retention.minutes": "3"}, {}, "retention_ms", 180_000),
@@ -149,8 +151,8 @@ class TableTests(SynchronousTestCase):
         for name, sources in DEFAULT_FROM.items():
             defaults = [source.scaled(source.default) for source in sources if source.default is not None]
             setting = topic.SETTINGS[name]
-            # Kafka gives flush.ms by log.flush.scheduler.interval.ms; replicas are throttled by topic only
-            if name == "flush.ms" or name.endswith(".throttled.replicas"):
+            # Kafka gives flush.ms by log.flush.scheduler.interval.ms; the others are set by topic only
+            if name == "flush.ms" or name.endswith(".throttled.replicas") or name.startswith("confluent."):
                 self.assertEqual(defaults, [])
             else:
                 self.assertIn(setting.default, defaults, name)

@@ -20,7 +20,9 @@ from kafkatx.testing import EmbeddedBroker
 
 KAFKATX = [sys.executable, "-m", "kafkatx"]
 END_S = 60.0
-READY = re.compile(r"is ready: clients connect to (\S+), data in (.*) \(process (\d+)\)\n")
+READY = re.compile(
+    r"is ready: clients connect to (\S+), schema registry at \S+, data in (.*) \(process (\d+)\)\n"
+)
 MARKER = ".kafka_cleanshutdown"
 
 

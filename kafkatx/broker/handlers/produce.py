@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.produce.record_validation import SCHEMAS_UNCHECKED
 from kafkatx.broker.produce.staged_produce import (
     ALL,
     OFFLINE,
@@ -54,6 +55,9 @@ MANY_PARTITIONS = 200
 
 STEP = 10
 """The number of partitions in a slice; other requests are served between two slices."""
+
+CHECK_SCHEMAS = PartitionProduceResponse(-1, ErrorCode.INVALID_RECORD, -1)
+"""Stands for no result: the ids of schemas must be checked first."""
 
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 
@@ -144,12 +148,24 @@ class _PartitionAppends:
             return _error(data, self._broker.topics.absent(topic, data.index))
         records = data.records
         refused = _refused(partition, data, self._acks, self._version)
+        if refused is CHECK_SCHEMAS:
+            return self._check_schemas(partition, data)
         if refused is not None:
             return refused
         assert isinstance(records, BUFFERS)  # as every decoder gives them
         one_batch = self._version >= ONE_BATCH_SINCE
         done = partition.log.append(records, partition.leader_epoch, self._now_ms, one_batch, self.validated)
         return self.take(partition, data, records, done)
+
+    def _check_schemas(self, partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:
+        """Leave the records to the validator, which looks at the ids of their schemas first."""
+        refused = _refused(partition, data, self._acks, self._version, checked=True)
+        if refused is not None:
+            return refused
+        records, result = data.records, PartitionProduceResponse(data.index, 0, -1)
+        assert isinstance(records, BUFFERS)  # as every decoder gives them
+        self._unvalidated.append((partition, records, SCHEMAS_UNCHECKED, result))
+        return result
 
     def take(
         self, partition: Partition, data: PartitionProduceData, records: memoryview | bytes, done: IAppended
@@ -235,11 +251,14 @@ def _refuse_repeated(request: ProduceRequest, repeated: set[tuple[Hashable, ...]
 
 
 def _refused(
-    partition: Partition, data: PartitionProduceData, acks: int, version: int
+    partition: Partition, data: PartitionProduceData, acks: int, version: int, checked: bool = False
 ) -> PartitionProduceResponse | None:
-    """Return the result that refuses the records unseen, or None."""
+    """Return the result that refuses the records unseen, or None; CHECK_SCHEMAS if these must be checked.
+
+    :param checked: True if that is known.
+    """
     records = data.records
-    if not partition.writable:
+    if not partition.writable and not checked:
         return _not_writable(partition, data)
     if acks == ALL and partition.replicated and len(partition.isr) < partition.min_insync:
         return _error(data, ErrorCode.NOT_ENOUGH_REPLICAS, _too_few(partition))
@@ -262,8 +281,10 @@ def _failed(data: PartitionProduceData, done: IAppended, log_start_offset: int) 
 def _not_writable(partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:
     if partition.internal and not partition.error:
         return _error(data, ErrorCode.INVALID_TOPIC_EXCEPTION, "the topic is the broker's own")
-    if partition.mirror is not None and not partition.error:
+    if partition.mirror is not None and partition.is_mirror and not partition.error:
         return _error(data, ErrorCode.POLICY_VIOLATION, mirror_refusal(partition.mirror.link))
+    if not partition.error:
+        return CHECK_SCHEMAS
     return _error(data, partition.error, OFFLINE if partition.offline else None)
 
 

@@ -34,13 +34,13 @@ from twisted.python.failure import Failure
 
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.clientcore.admin.mirror_status import MirrorStatus
+from kafkatx.clientcore.admin.mirror_status import FIRST_DERIVED_PRODUCER_ID, MirrorStatus
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
 from kafkatx.errors import CorruptRecords, ErrorCode
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.records.header import HEADER_BYTES, LEADER_EPOCH_AT, LENGTH_AT, LOG_OVERHEAD, MAGIC, MAGIC_AT
-from kafkatx.types import FIRST_DERIVED_PRODUCER_ID, NO_LEADER_EPOCH, FileSlice
+from kafkatx.types import NO_LEADER_EPOCH, FileSlice
 from kafkatx.wire.messages.fetch import FetchPartition, PartitionData
 
 MOVED = frozenset(

@@ -11,11 +11,13 @@ are refused with an error that producers retry. It touches logs and the workers 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from twisted.internet.defer import Deferred
+import attrs
+from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
@@ -36,6 +38,40 @@ MAX_ROUNDS = 10
 UNLIMITED = -1
 
 
+class RecordsRefused(RequestError):
+    """Records that cannot be stored.
+
+    :ivar record_errors: (index in the batch, message) of those at fault.
+    """
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: Sequence[tuple[int, str]]) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+
+
+@implementer(IAppended)
+@attrs.frozen
+class SchemasUnchecked:
+    """The result of an append that has not begun: the ids of schemas must be checked first."""
+
+    error: int = NEEDS_VALIDATION
+    message: str | None = None
+    base_offset: int = -1
+    last_offset: int = -1
+    log_append_time_ms: int = -1
+    record_errors: Sequence[tuple[int, str]] = ()
+
+
+SCHEMAS_UNCHECKED = SchemasUnchecked()
+
+CheckSchemas = Callable[[Partition, "memoryview | bytes"], "Deferred[None]"]
+"""Checks the ids of schemas in records; fails with RequestError."""
+
+
+def _no_registry(partition: Partition, records: memoryview | bytes) -> Deferred[None]:
+    return fail(RequestError(ErrorCode.INVALID_RECORD, "this broker has no schema registry"))
+
+
 @runtime_checkable
 class Unvalidated(Protocol):
     """The result of an append whose records must be validated first, as ``IAppended`` says."""
@@ -49,6 +85,7 @@ class RecordValidator:
     """Validates records for produce requests.
 
     :ivar waiting_bytes: the size of the batches that wait for the worker, or are in it.
+    :ivar check_schemas: checks the ids of schemas for topics that ask for it.
     """
 
     def __init__(
@@ -64,6 +101,7 @@ class RecordValidator:
         self._workers = workers
         self._now_ms = now_ms
         self.waiting_bytes = 0
+        self.check_schemas: CheckSchemas = _no_registry
         self.use(config)
 
     def use(self, config: BrokerConfig) -> None:
@@ -118,21 +156,19 @@ class RecordValidator:
 
         :param first: the result of the first append, whose error is NEEDS_VALIDATION.
         :return: the result, and the leader epoch in which the records are written.
-        :raises RequestError: the log has changed too often, was deleted, or cannot be written to.
+        :raises RequestError: the log has changed too often, was deleted, or cannot be written to; or the ids
+            of schemas are refused, as :class:`RecordsRefused`.
         """
         appended, leader_epoch = first, partition.leader_epoch
+        if first is SCHEMAS_UNCHECKED:
+            await self.check_schemas(partition, records)
+            leader_epoch = self._leader_epoch(partition)
+            appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, None)
         for _ in range(MAX_ROUNDS):
             if not isinstance(appended, Unvalidated):
                 break
             validated = await self.validate(appended.validate)
-            name = partition.topic_partition
-            if self._topics.find(name.topic, name.partition) is not partition:
-                raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
-            if partition.error:
-                raise RequestError(partition.error, "the partition's log dir or leader has changed")
-            if not partition.writable:
-                raise RequestError(ErrorCode.POLICY_VIOLATION, "the topic has become a mirror")
-            leader_epoch = partition.leader_epoch
+            leader_epoch = self._leader_epoch(partition)
             appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, validated)
         if appended.error == NEEDS_VALIDATION:
             raise RequestError(ErrorCode.REQUEST_TIMED_OUT, "the log grew while its records were checked")
@@ -143,3 +179,17 @@ class RecordValidator:
         elif not self._replicas.has_lease():
             raise RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror or "")
         return appended, leader_epoch
+
+    def _leader_epoch(self, partition: Partition) -> int:
+        """Return the leader epoch of a partition that can still be written to.
+
+        :raises RequestError: it was deleted meanwhile, has another leader, or is a mirror.
+        """
+        name = partition.topic_partition
+        if self._topics.find(name.topic, name.partition) is not partition:
+            raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the topic was deleted")
+        if partition.error:
+            raise RequestError(partition.error, "the partition's log dir or leader has changed")
+        if partition.is_mirror:
+            raise RequestError(ErrorCode.POLICY_VIOLATION, "the topic has become a mirror")
+        return partition.leader_epoch

@@ -8,12 +8,13 @@ asks for. The handler of Produce makes these.
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.produce.record_validation import RecordValidator
+from kafkatx.broker.produce.record_validation import RecordsRefused, RecordValidator
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts, outcome_now
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import refusal_code
@@ -216,6 +217,8 @@ class UnvalidatedProduce(StagedProduce):
                     done, leader_epoch = await validator.append(partition, records, one_batch, first)
                 except RequestError as error:
                     result.error_code, result.error_message = error.code, str(error)
+                    if isinstance(error, RecordsRefused):
+                        result.record_errors = _listed(error.record_errors)
                 except OSError as error:
                     _not_stored(result, error)
                 else:
@@ -246,6 +249,8 @@ def _fill(result: PartitionProduceResponse, done: IAppended, log_start_offset: i
     result.error_code, result.error_message = done.error, done.message
     result.base_offset, result.log_append_time_ms = done.base_offset, done.log_append_time_ms
     result.log_start_offset = log_start_offset
-    result.record_errors = [
-        BatchIndexAndErrorMessage(index, message) for index, message in done.record_errors
-    ]
+    result.record_errors = _listed(done.record_errors)
+
+
+def _listed(record_errors: Sequence[tuple[int, str]]) -> list[BatchIndexAndErrorMessage]:
+    return [BatchIndexAndErrorMessage(index, message) for index, message in record_errors]

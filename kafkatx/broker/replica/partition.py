@@ -56,8 +56,8 @@ class Partition(Awaited):
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
     :ivar mirror: the record of the mirror that the topic is; None for other topics.
-    :ivar writable: True if clients may produce: this broker leads it, it is not internal, and no link
-        fills it.
+    :ivar writable: True if clients may produce: this broker leads it, it is not internal, no link fills it,
+        and no ids of schemas must be checked first.
     :ivar min_insync_replicas: the setting.
     :ivar min_insync: the same, at most the number of replicas: with fewer in-sync replicas nothing is
         committed, and acks=all is refused.
@@ -169,13 +169,18 @@ class Partition(Awaited):
     def _take_on(self, role: Role) -> None:
         self.role = role
         self.error = role.error
-        self._decide_writable()
+        self._allow_writes()
         leads = self.replicated and isinstance(role, Leading)
         self.leadership = self._lead() if leads else None
 
-    def _decide_writable(self) -> None:
-        mirrors = self.mirror is not None and not self.mirror.writable
-        self.writable = not self.role.error and not self.internal and not mirrors
+    @property
+    def is_mirror(self) -> bool:
+        """True if a link fills the topic, and clients may not write to it."""
+        return self.mirror is not None and not self.mirror.writable
+
+    def _allow_writes(self) -> None:
+        closed = self.error or self.internal or self.is_mirror
+        self.writable = not closed and not self.log.config.checks_schemas
 
     def use_mirror(self, mirror: MirrorRecord | None) -> bool:
         """Take over the record of the mirror that the topic is; return True if it is another one.
@@ -185,8 +190,8 @@ class Partition(Awaited):
         if mirror == self.mirror:
             return False
         self.mirror = mirror
-        self._decide_writable()
-        if self.leadership is not None and self.writable:
+        self._allow_writes()
+        if self.leadership is not None and not (self.role.error or self.internal or self.is_mirror):
             self._begin_epoch(self.leader_epoch)
         return True
 
@@ -265,6 +270,7 @@ class Partition(Awaited):
         """Use other settings, in the log as well, from now on."""
         self.log.configure(config)
         self.configure(config)
+        self._allow_writes()
         before = self.high_watermark
         self.advance()
         if self.high_watermark != before:

@@ -16,6 +16,7 @@ import attrs
 import click
 
 from kafkatx import __version__
+from kafkatx.cli.broker.http_port import address, default_listeners
 from kafkatx.cli.broker.settings import log_dirs, overrides
 from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, pairs
 from kafkatx.cli.output.terminal import interactive, say
@@ -43,6 +44,7 @@ class Started:
     :ivar bootstrap: ``host:port`` that a client on this machine can use.
     :ivar data: absolute paths of the log dirs; empty if records are kept in memory.
     :ivar brokers: number of brokers, each in a process of its own; None for one in this process.
+    :ivar http: URL of the HTTP listener; None if there is none, or its port is not fixed.
     """
 
     advertised: str
@@ -52,11 +54,13 @@ class Started:
     took_s: float
     log_file: str | None = None
     brokers: int | None = None
+    http: str | None = None
 
     def line(self) -> str:
         """Return one line, for programs and log files."""
         return (
-            f"kafkatx {__version__} is ready: clients connect to {self.advertised}, {self._where()}"
+            f"kafkatx {__version__} is ready: clients connect to {self.advertised},"
+            f" {self._http()}{self._where()}"
             f" ({self._processes()})\n"
         )
 
@@ -64,6 +68,8 @@ class Started:
         """Return a few lines for a person at a terminal."""
         rows = [f"kafkatx {__version__} is ready after {self.took_s:.1f} s", ""]
         rows.append(f"  clients connect to  {self.advertised}")
+        if self.http is not None:
+            rows.append(f"  schema registry     {self.http}")
         rows.append(
             f"  data                {', '.join(self.data) or 'in memory only: gone when the broker stops'}"
         )
@@ -87,6 +93,9 @@ class Started:
 
     def _processes(self) -> str:
         return f"process {self.pid}" + ("" if self.brokers is None else f", {self.brokers} brokers")
+
+    def _http(self) -> str:
+        return "" if self.http is None else f"schema registry at {self.http}, "
 
     def _where(self) -> str:
         return f"data in {printable(', '.join(self.data))}" if self.data else "data in memory"
@@ -157,6 +166,9 @@ def up(
     --set does, before those of the settings file. The log goes to standard error, with --daemon to
     kafkatx.log in the data directory.
 
+    The schema registry is at http://127.0.0.1:8081, or at a free port if that one is in use; the setting
+    http.listeners gives it another address, or none.
+
     With --brokers N, clients find the cluster at the given port; its brokers listen at the N ports above.
     The data directory has a folder for each. A broker that ends is started again.
     """
@@ -173,6 +185,9 @@ def up(
     from kafkatx.daemon.settings_source import SettingsSource
 
     source = SettingsSource.of(config, given)
+    more = default_listeners(source.load())
+    if more:
+        source = SettingsSource.of(config, [*given, *more])
     loaded = source.load()
     started = partial(_started, loaded, began_s, brokers)
     if daemon:
@@ -205,6 +220,7 @@ def _started(
         time.monotonic() - began_s,
         log_file,
         brokers,
+        address(config),
     )
 
 

@@ -12,6 +12,8 @@ import attrs
 from kafkatx.types import TopicPartition
 
 UNKNOWN = -1
+FIRST_DERIVED_PRODUCER_ID = 1 << 61
+"""Brokers hand out producer ids below this, from 0 on; ``kafkatx mirror run`` has ids from here on."""
 
 
 @attrs.frozen
@@ -30,7 +32,7 @@ class MirrorStatus:
     :ivar lag_ms: time since the last batch came, while the log is behind the source; else 0.
     :ivar bytes_copied: bytes appended for the link since this broker leads the partition.
     :ivar max_producer_id: the greatest producer id that any batch of the log has had, of those that brokers
-        hand out (below :data:`kafkatx.types.FIRST_DERIVED_PRODUCER_ID`).
+        hand out (below :data:`FIRST_DERIVED_PRODUCER_ID`).
     :ivar open_transaction: first offset of the oldest transaction without an end.
     :ivar broker: id of the describing broker; set by clients.
     """

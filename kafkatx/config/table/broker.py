@@ -143,6 +143,57 @@ KAFKATX_AUDIT_PLACE = AUDIT.string(
     "Name of this cluster in announcements and in the output of kafkatx audit. Empty: the id of the cluster.",
 )
 
+SCHEMAS = Section(
+    "Schema registry",
+    "The schema registry at the HTTP listener. Apache Kafka has none; the topic is that of Confluent's.",
+)
+
+SCHEMAS_TOPIC = SCHEMAS.string(
+    "kafkatx.schemas.topic",
+    "_schemas",
+    "Topic that the registry keeps everything in (kafkastore.topic of Confluent's); created with the first "
+    "write, compacted, with one partition.",
+)
+SCHEMAS_TOPIC_REPLICATION_FACTOR = SCHEMAS.integer(
+    "kafkatx.schemas.topic.replication.factor",
+    3,
+    "Replicas of that topic; at most as many as there are live brokers when it is created.",
+    low=1,
+)
+SCHEMAS_COMPATIBILITY_LEVEL = SCHEMAS.string(
+    "kafkatx.schemas.compatibility.level",
+    "BACKWARD",
+    "Compatibility level of subjects as long as nothing else is configured.",
+    choices=(
+        *("NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE"),
+        *("FULL", "FULL_TRANSITIVE"),
+    ),
+)
+SCHEMAS_MAX_BYTES = SCHEMAS.integer(
+    "kafkatx.schemas.max.bytes",
+    1_000_000,
+    "Maximum size of a schema's text.",
+    low=1,
+    high=1_000_000,
+    unit="bytes",
+)
+SCHEMAS_INSPECTION_TIMEOUT_MS = SCHEMAS.integer(
+    "kafkatx.schemas.inspection.timeout.ms",
+    10_000,
+    "Maximum time to understand a schema and to compare it with earlier ones; then it is refused, and the "
+    "process that was at work is killed.",
+    low=1,
+    unit="ms",
+)
+SCHEMAS_WRITE_TIMEOUT_MS = SCHEMAS.integer(
+    "kafkatx.schemas.write.timeout.ms",
+    10_000,
+    "Maximum time to wait until a change is on all in-sync replicas, or until there is a leader to forward "
+    "it to.",
+    low=1,
+    unit="ms",
+)
+
 SECTIONS = (
     IDENTITY,
     *network.SECTIONS,
@@ -155,6 +206,7 @@ SECTIONS = (
     *zookeeper.SECTIONS,
     *replication.SECTIONS,
     AUDIT,
+    SCHEMAS,
     MIRROR,
 )
 """The whole table."""

@@ -113,5 +113,55 @@ FETCH_MAX_BYTES = NETWORK.integer(
     unit="bytes",
 )
 
-SECTIONS = (NETWORK,)
+HTTP = Section(
+    "HTTP",
+    "The HTTP listener of this broker: schema registry and health checks. Apache Kafka has none.",
+)
+
+HTTP_LISTENERS = HTTP.names(
+    "http.listeners",
+    (),
+    "Addresses to listen on for HTTP: HTTP://host:port. Empty: no listener. kafkatx up without this setting "
+    "listens on 127.0.0.1, port 8081 or, if that is in use, any free port.",
+)
+HTTP_ADVERTISED_LISTENER = HTTP.optional_string(
+    "http.advertised.listener",
+    "Address by which the other brokers of a cluster reach the HTTP listener, if different from the first of "
+    "http.listeners: HTTP://host:port.",
+)
+HTTP_ALLOWED_HOSTS = HTTP.names(
+    "kafkatx.http.allowed.hosts",
+    (),
+    "Host names that a request may be for, besides addresses and localhost. Empty: only these at a listener "
+    "on a loopback address, and any name at other listeners.",
+)
+HTTP_REQUEST_MAX_BYTES = HTTP.integer(
+    "kafkatx.http.request.max.bytes",
+    4 << 20,
+    "Maximum size of the body of a request.",
+    low=1024,
+    unit="bytes",
+)
+HTTP_REQUEST_TIMEOUT_MS = HTTP.integer(
+    "kafkatx.http.request.timeout.ms",
+    30_000,
+    "Maximum time from the first byte of a request to its last; then the connection is closed.",
+    low=1,
+    unit="ms",
+)
+HTTP_IDLE_TIMEOUT_MS = HTTP.integer(
+    "kafkatx.http.idle.timeout.ms",
+    60_000,
+    "Time without a byte after which a connection is closed.",
+    low=1,
+    unit="ms",
+)
+HTTP_MAX_CONNECTIONS = HTTP.integer(
+    "kafkatx.http.max.connections",
+    1000,
+    "Connections to the HTTP listener at the same time; further ones are closed at once.",
+    low=1,
+)
+
+SECTIONS = (NETWORK, HTTP)
 """This part of the table."""

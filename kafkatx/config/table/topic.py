@@ -199,6 +199,25 @@ LEADER_REPLICATION_THROTTLED_REPLICAS = HONOURED.names(
     (),
     "Replicas to which their leader's traffic is throttled: partition:broker, or * for all.",
 )
+CONFLUENT_VALUE_SCHEMA_VALIDATION = HONOURED.boolean(
+    "confluent.value.schema.validation",
+    False,
+    "Refuse records whose value does not begin with the id of a schema of the subject <topic>-value in the "
+    "schema registry; as in Confluent Server.",
+)
+CONFLUENT_KEY_SCHEMA_VALIDATION = HONOURED.boolean(
+    "confluent.key.schema.validation",
+    False,
+    "The same for keys and the subject <topic>-key.",
+)
+for _field in ("value", "key"):
+    HONOURED.string(
+        f"confluent.{_field}.subject.name.strategy",
+        "TopicNameStrategy",
+        f"Subject for confluent.{_field}.schema.validation; there is only this one.",
+        choices=("TopicNameStrategy",),
+        synonyms={"io.confluent.kafka.serializers.subject.TopicNameStrategy": "TopicNameStrategy"},
+    )
 
 KEPT = Section(
     "Topic configs that are stored and not used",

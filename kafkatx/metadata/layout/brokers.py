@@ -6,7 +6,8 @@ there is one (``kafka.zk.BrokerIdZNode``). ``host`` and ``port`` are those of th
 for clients of Kafka 0.8. Version 1 has nothing else, 2 has endpoints, 3 the rack, 4 the protocols of
 listeners, 5 features. Clients up to 0.9.0.0 cannot read versions above 2 (KAFKA-3100). kafkatx adds
 ``"kafkatx_directories"``, the ``directory.id`` of each log dir, to any version, and, where other brokers have
-an address of their own (``inter.broker.listener.name``), ``"kafkatx_internal":"INTERNAL://h:9093"``.
+an address of their own (``inter.broker.listener.name``), ``"kafkatx_internal":"INTERNAL://h:9093"``, and of
+a broker with an HTTP listener ``"kafkatx_http":"HTTP://h:8081"``.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class Registration:
     :ivar directories: ``directory.id`` of its log dirs; empty for a broker of Apache Kafka.
     :ivar is_kafkatx: False for a broker of Apache Kafka.
     :ivar internal: the address for other brokers, if that is not the first of ``endpoints``.
+    :ivar http: the address of its HTTP listener, if it has one.
     """
 
     broker_id: int
@@ -65,6 +67,7 @@ class Registration:
     directories: tuple[str, ...] = ()
     is_kafkatx: bool = True
     internal: Endpoint | None = None
+    http: Endpoint | None = None
 
     def node(self, epoch: int, listener: str | None = None) -> BrokerNode:
         """Return the broker with its address for one listener.
@@ -76,7 +79,10 @@ class Registration:
         named = [endpoint for endpoint in self.endpoints if endpoint.listener == listener]
         endpoint = (named or self.endpoints)[0]
         internal = None if self.internal is None else (self.internal.host, self.internal.port)
-        return BrokerNode(self.broker_id, endpoint.host, endpoint.port, self.rack, epoch, internal=internal)
+        http = None if self.http is None else (self.http.host, self.http.port)
+        return BrokerNode(
+            self.broker_id, endpoint.host, endpoint.port, self.rack, epoch, internal=internal, http=http
+        )
 
     def encode(self, version: int = VERSION) -> bytes:
         """Return the content of the node.
@@ -104,6 +110,8 @@ class Registration:
             members["kafkatx_directories"] = self.directories
         if self.internal is not None:
             members["kafkatx_internal"] = str(self.internal)
+        if self.http is not None:
+            members["kafkatx_http"] = str(self.http)
         return encode(members)
 
 
@@ -128,7 +136,8 @@ def decode(broker_id: int, path: str, data: bytes) -> Registration:
         jmx_port=fields.integer("jmx_port", default=-1),
         directories=fields.texts("kafkatx_directories", default=()),
         is_kafkatx="kafkatx_directories" in fields,
-        internal=_internal(fields),
+        internal=_address(fields, "kafkatx_internal"),
+        http=_address(fields, "kafkatx_http"),
     )
 
 
@@ -152,8 +161,8 @@ def _endpoints(fields: Fields) -> tuple[Endpoint, ...]:
     return tuple(endpoints)
 
 
-def _internal(fields: Fields) -> Endpoint | None:
-    text = fields.optional_text("kafkatx_internal")
+def _address(fields: Fields, name: str) -> Endpoint | None:
+    text = fields.optional_text(name)
     if text is None:
         return None
     match = _ENDPOINT.fullmatch(text)

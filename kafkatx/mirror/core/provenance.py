@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
+from kafkatx.clientcore.admin.mirror_status import FIRST_DERIVED_PRODUCER_ID
 from kafkatx.records.batch import decode_headers
 from kafkatx.records.varint import decode, encode
-from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 
 HEADER = "kafkatx.mirror"
 _NAME = HEADER.encode()

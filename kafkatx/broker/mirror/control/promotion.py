@@ -25,9 +25,8 @@ from typing import TypeAlias
 
 import attrs
 
-from kafkatx.clientcore.admin.mirror_status import MirrorStatus
+from kafkatx.clientcore.admin.mirror_status import FIRST_DERIVED_PRODUCER_ID, MirrorStatus
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
-from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 
 
 @attrs.frozen

@@ -16,9 +16,8 @@ import attrs
 
 from kafkatx.broker.mirror.control import promotion
 from kafkatx.broker.mirror.control.promotion import Done, View, Wanted
-from kafkatx.clientcore.admin.mirror_status import MirrorStatus
+from kafkatx.clientcore.admin.mirror_status import FIRST_DERIVED_PRODUCER_ID, MirrorStatus
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
-from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 
 Action: TypeAlias = Callable[[], None]
 

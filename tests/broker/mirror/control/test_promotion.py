@@ -21,9 +21,8 @@ from kafkatx.broker.mirror.control.promotion import (
     Write,
     next_step,
 )
-from kafkatx.clientcore.admin.mirror_status import MirrorStatus
+from kafkatx.clientcore.admin.mirror_status import FIRST_DERIVED_PRODUCER_ID, MirrorStatus
 from kafkatx.config.mirror_record import MirrorRecord, MirrorState
-from kafkatx.types import FIRST_DERIVED_PRODUCER_ID
 from tests.broker.mirror.control.promotion_model import Broken, World
 
 RECORD = MirrorRecord("dc1", uuid.UUID(int=1))

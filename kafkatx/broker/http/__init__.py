@@ -1,0 +1,1 @@
+"""The HTTP listener of a broker, and what it serves."""

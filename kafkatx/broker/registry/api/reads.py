@@ -1,0 +1,180 @@
+"""The requests that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import zip_longest
+
+from kafkatx.broker.registry.api.answers import answer, listed, streamed
+from kafkatx.broker.registry.api.bodies import read_candidate
+from kafkatx.broker.registry.api.settings import ApiSettings
+from kafkatx.broker.registry.registry import SchemaRegistry
+from kafkatx.registry import queries
+from kafkatx.registry.errors import INVALID_SCHEMA, RegistryError, schema_not_found, unknown_leader
+from kafkatx.registry.records import MAX_ID
+from kafkatx.registry.registration import incompatibilities, look_up
+from kafkatx.registry.state import RegistryState
+from kafkatx.registry.subjects import ALL_CONTEXTS, GLOBAL, normalized
+from kafkatx.web.calls import Answer, Call
+from kafkatx.web.routes import Routes
+
+
+def _schema_id(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= MAX_ID):
+        raise schema_not_found(text[:40])
+    return int(text)
+
+
+class Reads:
+    """The handlers."""
+
+    def __init__(self, registry: SchemaRegistry, settings: ApiSettings) -> None:
+        self._registry = registry
+        self._max_bytes = settings.max_schema_bytes
+        self._level = settings.level
+
+    def add_to(self, routes: Routes) -> None:
+        """Add the handlers to the routes."""
+        queried: dict[str, Callable[..., Answer]] = {
+            "/subjects": self._subjects,
+            "/subjects/{subject}/versions": self._versions,
+            "/subjects/{subject}/metadata": self._with_metadata,
+            "/subjects/{subject}/versions/{version}": self._version,
+            "/subjects/{subject}/versions/{version}/schema": self._version_schema,
+            "/subjects/{subject}/versions/{version}/referencedby": self._referenced_by,
+            "/schemas": self._schemas,
+            "/schemas/ids/{id}": self._by_id,
+            "/schemas/ids/{id}/schema": self._schema_by_id,
+            "/schemas/ids/{id}/subjects": self._subjects_by_id,
+            "/schemas/ids/{id}/versions": self._versions_by_id,
+            "/schemas/guids/{guid}": self._by_guid,
+            "/schemas/guids/{guid}/ids": self._ids_by_guid,
+            "/contexts": self._contexts,
+            "/config": self._config,
+            "/config/{subject}": self._config,
+            "/mode": self._mode,
+            "/mode/{subject}": self._mode,
+        }
+        for pattern, query in queried.items():
+            routes.add("GET", pattern, partial(self._query, query))
+        routes.add("POST", "/subjects/{subject}", self._look_up)
+        routes.add("POST", "/compatibility/subjects/{subject}/versions", self._compatibility)
+        routes.add("POST", "/compatibility/subjects/{subject}/versions/{version}", self._compatibility)
+
+    async def _state(self) -> RegistryState:
+        state = await self._registry.state()
+        if state is None:
+            raise unknown_leader()
+        return state
+
+    async def _query(self, query: Callable[..., Answer], call: Call, *names: str) -> Answer:
+        return query(await self._state(), call, *names)
+
+    # --- subjects
+
+    def _subjects(self, state: RegistryState, call: Call) -> Answer:
+        prefix = call.text("subjectPrefix", ALL_CONTEXTS)
+        return listed(call, queries.subjects(state, prefix, call.flag("deleted"), call.flag("deletedOnly")))
+
+    def _versions(self, state: RegistryState, call: Call, subject: str) -> Answer:
+        found = queries.versions(state, normalized(subject), call.flag("deleted"), call.flag("deletedOnly"))
+        return listed(call, found)
+
+    def _with_metadata(self, state: RegistryState, call: Call, subject: str) -> Answer:
+        wanted = list(zip_longest(call.query.get("key", ()), call.query.get("value", ()), fillvalue=""))
+        found = queries.with_metadata(state, normalized(subject), wanted, call.flag("deleted"))
+        return answer(queries.version_body(found))
+
+    def _version(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
+        number = queries.parse_version(version)
+        found = queries.find_version(state, normalized(subject), number, call.flag("deleted"))
+        return answer(queries.version_body(found))
+
+    def _version_schema(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
+        number = queries.parse_version(version)
+        found = queries.find_version(state, normalized(subject), number, call.flag("deleted"))
+        return Answer(200, found.content.schema.text.encode())
+
+    def _referenced_by(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
+        number = queries.parse_version(version)
+        return listed(call, queries.referenced_by(state, normalized(subject), number, call.flag("deleted")))
+
+    # --- schemas
+
+    def _schemas(self, state: RegistryState, call: Call) -> Answer:
+        prefix, latest_only = call.text("subjectPrefix"), call.flag("latestOnly")
+        found = queries.schemas(state, prefix, call.flag("deleted"), latest_only)
+        return streamed(call, map(queries.version_body, found))
+
+    def _by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
+        body = queries.described(queries.by_id(state, _schema_id(schema_id)))
+        if call.flag("fetchMaxId"):
+            body["maxId"] = state.max_id
+        return answer(body)
+
+    def _schema_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
+        return Answer(200, queries.by_id(state, _schema_id(schema_id)).schema.text.encode())
+
+    def _subjects_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
+        found = queries.users(state, _schema_id(schema_id), call.text("subject"), call.flag("deleted"))
+        return listed(call, sorted({subject for subject, _ in found}))
+
+    def _versions_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
+        found = queries.users(state, _schema_id(schema_id), call.text("subject"), call.flag("deleted"))
+        return listed(call, [{"subject": subject, "version": version} for subject, version in found])
+
+    def _by_guid(self, state: RegistryState, call: Call, guid: str) -> Answer:
+        return answer(queries.described(queries.by_guid(state, guid)))
+
+    def _ids_by_guid(self, state: RegistryState, call: Call, guid: str) -> Answer:
+        return answer(queries.ids_of_guid(state, guid))
+
+    # --- scopes
+
+    def _contexts(self, state: RegistryState, call: Call) -> Answer:
+        return listed(call, queries.contexts(state))
+
+    def _config(self, state: RegistryState, call: Call, subject: str = GLOBAL) -> Answer:
+        name = normalized(subject) if subject else GLOBAL
+        return answer(queries.config(state, name, call.flag("defaultToGlobal"), self._level))
+
+    def _mode(self, state: RegistryState, call: Call, subject: str = GLOBAL) -> Answer:
+        name = normalized(subject) if subject else GLOBAL
+        return answer({"mode": queries.mode(state, name, call.flag("defaultToGlobal"))})
+
+    # --- what needs an engine
+
+    async def _look_up(self, call: Call, subject: str) -> Answer:
+        candidate, name = read_candidate(call, self._max_bytes), normalized(subject)
+        normalize, deleted = call.flag("normalize"), call.flag("deleted")
+        steps = partial(
+            look_up,
+            subject=name,
+            candidate=candidate,
+            normalize=normalize,
+            deleted=deleted,
+            default_level=self._level,
+        )
+        return answer(queries.version_body(await self._registry.find(steps)))
+
+    async def _compatibility(self, call: Call, subject: str, version: str | None = None) -> Answer:
+        candidate, name = read_candidate(call, self._max_bytes), normalized(subject)
+        steps = partial(
+            incompatibilities,
+            subject=name,
+            candidate=candidate,
+            version=None if version is None else queries.parse_version(version),
+            normalize=call.flag("normalize"),
+            default_level=self._level,
+        )
+        try:
+            reasons = await self._registry.find(steps)
+        except RegistryError as error:
+            if error.code != INVALID_SCHEMA or not call.flag("verbose"):
+                raise
+            reasons = (str(error),)
+        body: dict[str, object] = {"is_compatible": not reasons}
+        if call.flag("verbose"):
+            body["messages"] = reasons
+        return answer(body)

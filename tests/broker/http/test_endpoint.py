@@ -1,0 +1,117 @@
+"""The HTTP listener of a broker: ports, health, and who may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
+from twisted.internet.testing import StringTransport
+
+from kafkatx.broker.http.endpoint import HttpEndpoint
+from kafkatx.broker.registry.holder import RegistryHolder
+from kafkatx.errors import SettingError
+from tests.broker.running import BrokerTestCase
+
+
+class FakePort:
+    """A port that notes whether it is read."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port, self.reading = host, port or 4711, True
+
+    def getHost(self) -> FakePort:
+        """Return host and port."""
+        return self
+
+    def stopReading(self) -> None:
+        """Note it."""
+        self.reading = False
+
+    def startReading(self) -> None:
+        """Note it."""
+        self.reading = True
+
+    def stopListening(self) -> None:
+        """Note it."""
+        self.reading = False
+
+
+class EndpointTests(BrokerTestCase):
+    settings: ClassVar[Mapping[str, str]] = {"http.listeners": "HTTP://localhost:0,HTTP://0.0.0.0:8081"}
+
+    def setUp(self) -> None:
+        """Make an endpoint that listens at fake ports."""
+        super().setUp()
+        self.ports: list[FakePort] = []
+        self.factories: list[Any] = []
+        self.fails = False
+        self.registry = RegistryHolder(self.broker)
+        self.endpoint = HttpEndpoint(self.broker, self.registry, self)
+        self.callLater = self.clock.callLater
+
+    def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:
+        """Listen, as a reactor does."""
+        if self.fails:
+            raise CannotListenError(host, port, OSError("in use"))
+        self.ports.append(FakePort(host, port))
+        self.factories.append(factory)
+        return self.ports[-1]
+
+    def get(self, path: str, number: int = 0, host: str = "localhost") -> bytes:
+        """Ask for a path at a listener; return all of the response."""
+        protocol, transport = self.factories[number].buildProtocol(None), StringTransport()
+        protocol.makeConnection(transport)
+        protocol.dataReceived(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        sent: bytes = transport.value()
+        return sent
+
+    def test_ports(self) -> None:
+        """The ports are bound at once, and read when the broker is ready; a cut stops that."""
+        self.endpoint.listen()
+        self.assertEqual(self.endpoint.bound, [("127.0.0.1", 4711), ("127.0.0.1", 8081)])
+        self.assertEqual([port.reading for port in self.ports], [False, False])
+        self.endpoint.accept()
+        self.assertEqual([port.reading for port in self.ports], [True, True])
+        self.endpoint.isolate()
+        self.assertEqual([port.reading for port in self.ports], [False, False])
+        self.endpoint.accept()
+        self.successResultOf(Deferred.fromCoroutine(self.endpoint.stop()))
+        self.assertEqual([port.reading for port in self.ports], [False, False])
+
+    def test_in_use(self) -> None:
+        """A port that is in use is told with the setting."""
+        self.fails = True
+        error = self.assertRaises(SettingError, self.endpoint.listen)
+        self.assertIn("http.listeners=HTTP://localhost:0", str(error))
+
+    def test_health(self) -> None:
+        """The broker is live when it listens, and ready when clients can use it."""
+        self.endpoint.listen()
+        self.assertIn(b" 200 OK", self.get("/health/live"))
+        self.assertIn(b" 503 ", self.get("/health/ready"))
+        self.endpoint.health.ready = True
+        self.assertIn(b" 200 OK", self.get("/health/ready"))
+        self.broker.replicas.halted.callback("all log dirs have failed")
+        self.assertIn(b"every log dir is offline", self.get("/health/ready"))
+
+    def test_hosts(self) -> None:
+        """A listener of this machine alone takes no names of others; one for all interfaces does."""
+        self.endpoint.listen()
+        self.assertIn(b" 403 ", self.get("/health/live", 0, "evil.example"))
+        self.assertIn(b" 200 ", self.get("/health/live", 1, "kafka.example"))
+
+    def test_registry(self) -> None:
+        """Both listeners have one registry, which is made with the first request."""
+        self.endpoint.listen()
+        before = len(self.broker.topics.role_listeners)
+        self.assertIn(b"BACKWARD", self.get("/config"))
+        self.assertIn(b"BACKWARD", self.get("/config", 1))
+        self.assertEqual(len(self.broker.topics.role_listeners), before + 1)
+        self.assertIn(b" 404 ", self.get("/nowhere"))
+        self.successResultOf(Deferred.fromCoroutine(self.endpoint.stop()))
+
+    def test_load_rest(self) -> None:
+        """Everything that a request needs can be imported before."""
+        self.assertEqual(list(self.endpoint.load_rest()), [None, None])

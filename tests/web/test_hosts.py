@@ -1,0 +1,41 @@
+"""Hosts and origins: pages of other sites cannot use a listener of this machine."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.web.calls import Call, WebError
+from kafkatx.web.hosts import check_host, host_name
+
+
+def call(method: str = "GET", **headers: str) -> Call:
+    """Make a request."""
+    return Call(method, "/", (), {}, headers)
+
+
+class HostTests(SynchronousTestCase):
+    def test_names(self) -> None:
+        """The host is found with and without a port, also of IPv6."""
+        names = ("A.example:80", "a.example", "[::1]:8081", "127.0.0.1:1", "")
+        self.assertEqual(
+            [host_name(name) for name in names], ["a.example", "a.example", "::1", "127.0.0.1", ""]
+        )
+
+    def test_allowed(self) -> None:
+        """Addresses, localhost and the names that are allowed pass; others do only where all do."""
+        for host in ("127.0.0.1:8081", "localhost", "[::1]", "10.0.0.1", "a.example:1", ""):
+            check_host(call(host=host), {"a.example"})
+        check_host(call(), set())
+        check_host(call(host="evil.example"), None)
+        error = self.assertRaises(WebError, check_host, call(host="evil.example"), {"a.example"})
+        self.assertEqual(error.status, 403)
+
+    def test_origin(self) -> None:
+        """A change from a page of another site is refused, whatever the listener; a read is not."""
+        same = {"host": "localhost:8081", "origin": "http://localhost:8081"}
+        other = {"host": "localhost:8081", "origin": "http://evil.example"}
+        check_host(call("PUT", **same), None)
+        check_host(call("GET", **other), None)
+        for method, headers in (("POST", other), ("DELETE", {**other, "origin": "null"})):
+            error = self.assertRaises(WebError, check_host, call(method, **headers), None)
+            self.assertEqual(error.status, 403)

@@ -107,6 +107,18 @@ _CODERS = "kafkatx.client.registry.coders"
 registry_avro_encoder = Extension(
     IRegistryEncoder, "avro", f"{_CODERS}:avro_encoder", "Avro, with a schema registry."
 )
+registry_json_encoder = Extension(
+    IRegistryEncoder, "json-schema", f"{_CODERS}:json_encoder", "JSON with a JSON Schema, from a registry."
+)
+registry_protobuf_encoder = Extension(
+    IRegistryEncoder, "protobuf", f"{_CODERS}:protobuf_encoder", "Protobuf, with a schema registry."
+)
+registry_json_decoder = Extension(
+    IRegistryDecoder, "json-schema", f"{_CODERS}:json_decoder", "JSON with a JSON Schema, from a registry."
+)
+registry_protobuf_decoder = Extension(
+    IRegistryDecoder, "protobuf", f"{_CODERS}:protobuf_decoder", "Protobuf, with a schema registry."
+)
 registry_avro_decoder = Extension(
     IRegistryDecoder, "avro", f"{_CODERS}:avro_decoder", "Avro, with a schema registry."
 )

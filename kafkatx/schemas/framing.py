@@ -29,7 +29,7 @@ KEY_HEADER, VALUE_HEADER = "__key_schema_id", "__value_schema_id"
 MAX_INDEXES = 64
 """Limit of nested messages; a damaged message could announce any number."""
 
-FIRST_MESSAGE = (0,)
+FIRST_MESSAGE: tuple[int, ...] = (0,)
 
 
 class BadFrame(KafkaTXError):

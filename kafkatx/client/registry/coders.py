@@ -5,6 +5,8 @@ from __future__ import annotations
 from kafkatx.client.registry.decoder import RegistryDecoder
 from kafkatx.client.registry.encoder import RegistryEncoder
 from kafkatx.schemas.messages.avro import AvroFormat
+from kafkatx.schemas.messages.json_schema import JsonSchemaFormat
+from kafkatx.schemas.messages.protobuf import ProtobufFormat
 
 
 def avro_encoder() -> RegistryEncoder:
@@ -15,3 +17,23 @@ def avro_encoder() -> RegistryEncoder:
 def avro_decoder() -> RegistryDecoder:
     """Return the decoder ``avro``."""
     return RegistryDecoder(AvroFormat())
+
+
+def json_encoder() -> RegistryEncoder:
+    """Return the encoder ``json-schema``."""
+    return RegistryEncoder(JsonSchemaFormat())
+
+
+def json_decoder() -> RegistryDecoder:
+    """Return the decoder ``json-schema``."""
+    return RegistryDecoder(JsonSchemaFormat())
+
+
+def protobuf_encoder() -> RegistryEncoder:
+    """Return the encoder ``protobuf``."""
+    return RegistryEncoder(ProtobufFormat())
+
+
+def protobuf_decoder() -> RegistryDecoder:
+    """Return the decoder ``protobuf``."""
+    return RegistryDecoder(ProtobufFormat())

@@ -52,6 +52,7 @@ class RegistryDecoder:
         :raises SettingError: a setting is wrong.
         """
         self._registry = registry
+        self._format.checked = settings[table.DECODING_VALID]
         self._header = framing.KEY_HEADER if is_key else framing.VALUE_HEADER
         setting = table.KEY_READER if is_key else table.VALUE_READER
         self._target = given_schema(setting.name, settings.part(setting))

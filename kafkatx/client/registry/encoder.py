@@ -50,6 +50,7 @@ class RegistryEncoder:
         :raises SettingError: a setting is wrong, or the schema is not valid.
         """
         self._registry = registry
+        self._format.checked = settings[table.ENCODING_VALID]
         self._is_key = is_key
         name = table.KEY_STRATEGY if is_key else table.VALUE_STRATEGY
         self._strategy = strategy(name.name, settings[name])

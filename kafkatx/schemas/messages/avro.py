@@ -22,6 +22,7 @@ class AvroFormat:
     """Values are what fastavro takes: a record is a dict, or an object with the fields of the record."""
 
     type = SchemaType.AVRO
+    checked = True
 
     def schema_of(self, given: Any) -> tuple[Schema, str] | None:
         """Return the schema that an application gave; a class tells it by ``__schema__``."""

@@ -15,9 +15,13 @@ Read: TypeAlias = "Callable[[bytes, int], Any]"
 
 
 class MessageFormat(Protocol):
-    """The data of one schema language."""
+    """The data of one schema language.
+
+    :ivar checked: check values where the format could also do without (JSON Schema).
+    """
 
     type: SchemaType
+    checked: bool
 
     def schema_of(self, given: Any) -> tuple[Schema, str] | None:
         """Return the schema that an application gave, and the full name of its record or message.

@@ -68,12 +68,15 @@ class AvroFormat:
     def reader(
         self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
     ) -> Read:
-        """Return a function that reads a payload; *target* is a schema, or its text."""
+        """Return a function that reads a payload.
+
+        :param target: a schema, its text, or a pair of a schema and its dependencies.
+        """
         parsed, recursive = parse(schema, dependencies)
         reader_schema: Any = None
         if target is not None:
-            wanted = target if isinstance(target, Schema) else Schema(str(target))
-            reader_schema, also = parse(wanted, {})
+            wanted, others = target if isinstance(target, tuple) else (target, {})
+            reader_schema, also = parse(wanted if isinstance(wanted, Schema) else Schema(str(wanted)), others)
             recursive = recursive or also
         if recursive:
             from fastavro._read_py import schemaless_reader

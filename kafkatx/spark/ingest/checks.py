@@ -10,7 +10,7 @@ from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.table.commits import last_manifest
 from kafkatx.spark.ingest.table.files import open_files
 from kafkatx.spark.ingest.table.formats import check_format
-from kafkatx.spark.ingest.table_decoder import decoding_of
+from kafkatx.spark.ingest.table_decoder import decoding_of, resolver_of
 from kafkatx.spark.ingest.tasks.jobs import disk_error
 from kafkatx.spark.options.options import Assign, Subscribe, check_topic_names
 from kafkatx.spark.source.plan import assigned, connect
@@ -32,7 +32,8 @@ def check_without_spark(options: IngestOptions) -> None:
     check_format(options.format, options.compression)
     files = open_files(options.to)
     try:
-        decoding_of(options, last_manifest(files))
+        resolver = resolver_of(options)
+        decoding_of(options, last_manifest(files), None if resolver is None else resolver.schemas)
     except OSError as error:
         raise disk_error(files.root, str(error)) from error
     with connect(options.client) as cluster:

@@ -18,6 +18,7 @@ from kafkatx.decoders.access_log import AccessLogDecoder
 from kafkatx.errors import SettingError
 from kafkatx.schemas.framing import prefix
 from kafkatx.schemas.types import SchemaType
+from kafkatx.spark import from_registry, to_registry
 from kafkatx.spark.ingest import IngestOptions, ingest, read_table
 from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.options.options import Subscribe
@@ -212,6 +213,66 @@ class DeadLetterTests(SchemaCase):
         self.produce(requests_of(small_log()[0].splitlines())[:3], kafkatx_value_schema=VERSIONS[1])
         self.assertRaises(SettingError, self.ingest, subject="nowhere")
         self.assertRaises(SettingError, self.ingest, unknown="1")
+
+
+class ColumnTests(SchemaCase):
+    def test_round_trip(self) -> None:
+        """A table is written with a schema of the registry, and read back from the topic as it was."""
+        from pyspark.sql.functions import struct
+
+        spark, url, subject = shared_spark(), self.server.url, f"{self.topic}-value"
+        frame = spark.sql(
+            "SELECT 'a' client, timestamp '2015-05-19 10:00:00.123' time, 200 status, cast(id AS int) bytes,"
+            " binary('x') line FROM range(3)"
+        )
+        value = to_registry(struct(*frame.columns), url, subject=subject, schema=VERSIONS[0])
+        frame.select(value.alias("value")).write.format("kafkatx").mode("append").options(
+            **{"kafka.bootstrap.servers": shared_broker().bootstrap, "topic": self.topic}
+        ).save()
+        self.produce(
+            [{**requests_of(small_log()[0].splitlines())[0], "bytes": 3}], kafkatx_value_schema=VERSIONS[2]
+        )
+        topic = (
+            spark.read.format("kafkatx")
+            .options(**{"kafka.bootstrap.servers": shared_broker().bootstrap, "subscribe": self.topic})
+            .load()
+        )
+        found = topic.select(from_registry("value", url, subject=subject).alias("it")).select("it.*")
+        self.assertEqual(dict(found.dtypes)["bytes"], "bigint")
+        rows = sorted(found.collect(), key=lambda row: row.bytes)
+        self.assertEqual([row.bytes for row in rows], [0, 1, 2, 3])
+        self.assertEqual(rows[0].method, "unknown")
+        (given,) = frame.limit(1).collect()
+        self.assertEqual((rows[0].time, rows[0].status), (given.time, 200))
+
+    def test_errors(self) -> None:
+        """Messages that cannot be read fail the query, or are null; null stays null."""
+        subject = f"{self.topic}-value"
+        self.server.registry.add(subject, '"string"')
+        frame = shared_spark().createDataFrame(
+            [(prefix(1) + b"\2a",), (b"bad",), (None,), (prefix(9) + b"\2a",)], "value binary"
+        )
+        column = from_registry("value", self.server.url, subject=subject, errors="null")
+        self.assertEqual([row[0] for row in frame.select(column).collect()], ["a", None, None, None])
+        with self.assertRaises(Exception) as caught:
+            frame.select(from_registry("value", self.server.url, subject=subject)).collect()
+        self.assertIn("prefix", str(caught.exception))
+        self.assertRaises(SettingError, from_registry, "value", self.server.url, subject="none")
+        self.assertRaises(SettingError, from_registry, "value", self.server.url, subject=subject, errors="x")
+
+    def test_new_id(self) -> None:
+        """A schema that is newer than the query is looked up by the worker."""
+        subject = f"{self.topic}-value"
+        self.server.registry.add(subject, VERSIONS[0])
+        column = from_registry("value", self.server.url, subject=subject)
+        self.produce(requests_of(small_log()[0].splitlines())[:2], kafkatx_value_schema=VERSIONS[1])
+        topic = (
+            shared_spark()
+            .read.format("kafkatx")
+            .options(**{"kafka.bootstrap.servers": shared_broker().bootstrap, "subscribe": self.topic})
+            .load()
+        )
+        self.assertEqual(topic.select(column.alias("it")).where("it.client IS NOT NULL").count(), 2)
 
 
 class JsonTests(SchemaCase):

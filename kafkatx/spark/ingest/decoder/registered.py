@@ -1,4 +1,4 @@
-"""Decoding by the schemas of a registry. The driver knows the schemas; the workers ask nobody.
+"""Decoding by the schemas of a registry. The driver knows the schemas; the workers do no look-ups.
 
 A message names the schema that it was written with. It is read as the schema of its topic that the driver has
 chosen: a row has the columns of that one, whatever schema it was written with. A batch with ids that the
@@ -62,7 +62,6 @@ class Readers:
     def __init__(self, schemas: KnownSchemas, topic: str) -> None:
         self._schemas = schemas
         self._topic = topic
-        self._format = new_format(schemas.kind)
         self._readers: dict[bytes, Read] = {}
         self.unknown: set[bytes] = set()
 
@@ -96,13 +95,22 @@ class Readers:
             if len(self.unknown) < MOST_UNKNOWN:
                 self.unknown.add(frame)
             return None
-        reader = schemas.readers[self._topic]
         indexes = frame[1 + framing.GUID_SIZE :] if in_header else None
-        if schemas.kind is SchemaType.AVRO:
-            target = None if reader == written else (reader.schema, reader.dependencies)
-            return self._format.reader(written.schema, written.dependencies, target, indexes)
-        # Protobuf's messages are read as any version of their schema, and JSON as it stands.
-        return self._format.reader(reader.schema, reader.dependencies, None, indexes)
+        return reader_of(schemas, self._topic, written, indexes)
+
+
+def reader_of(schemas: KnownSchemas, topic: str, written: Registered, indexes: bytes | None = None) -> Read:
+    """Return what reads messages that were written with a schema, as that of their topic.
+
+    :param indexes: of a header that names a Protobuf message.
+    :raises InvalidSchema: one of the schemas is not valid.
+    """
+    made, reader = new_format(schemas.kind), schemas.readers[topic]
+    if schemas.kind is SchemaType.AVRO:
+        target = None if reader == written else (reader.schema, reader.dependencies)
+        return made.reader(written.schema, written.dependencies, target, indexes)
+    # Protobuf's messages are read as any version of their schema, and JSON as it stands.
+    return made.reader(reader.schema, reader.dependencies, None, indexes)
 
 
 def as_plain(value: Any) -> Any:

@@ -64,7 +64,7 @@ class RegisteredDecodingTests(SynchronousTestCase):
         self.assertEqual((decoded.unknown, decoded.dead and decoded.dead.num_rows), (frozenset(), 1))
 
     def test_dead(self) -> None:
-        """What cannot be read is a dead letter with its reason."""
+        """A record that cannot be read is a dead letter with its reason."""
         decoded = self.decode(prefix(8) + ANN, b"text...", prefix(1) + b"\2", b"", prefix(1) + ANN)
         assert decoded.dead is not None
         reasons = decoded.dead.column("reason").to_pylist()

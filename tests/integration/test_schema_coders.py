@@ -27,10 +27,10 @@ from tests.client.registry.sync_registry import (
     decode,
     encode,
 )
-from tests.schemas.http_registry import HttpRegistry
+from tests.integration.clients import new_topic
+from tests.integration.registry import register, registry_broker
 from tests.schemas.messages.orders import classes
 
-TOPIC = "t"
 AVRO = """{"type": "record", "name": "User", "namespace": "acme", "fields": [
   {"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": null},
   {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
@@ -45,22 +45,21 @@ JSON_ORDER = '{"title": "Order", "type": "object", "properties": {"by": {"$ref":
 
 
 class CodersCase(SynchronousTestCase):
-    """A registry over HTTP, with a client of each library."""
+    """The registry of a broker, with a client of each library."""
 
     settings: ClassVar[dict[str, Any]] = {}
 
     def setUp(self) -> None:
         """Start the registry."""
-        self.server = HttpRegistry()
-        self.server.__enter__()
-        self.addCleanup(self.server.__exit__)
-        self.theirs = SchemaRegistryClient({"url": self.server.url})
-        self.ours = SyncRegistry(self.server.url)
+        self.topic = new_topic()
+        url = registry_broker().http
+        self.theirs = SchemaRegistryClient({"url": url})
+        self.ours = SyncRegistry(url)
         self.addCleanup(self.ours.close)
 
     def context(self) -> SerializationContext:
         """Return Confluent's context of a value."""
-        return SerializationContext(TOPIC, MessageField.VALUE, [])
+        return SerializationContext(self.topic, MessageField.VALUE, [])
 
     def encoder(self, name: str, **settings: Any) -> Any:
         """Return one of our encoders."""
@@ -72,12 +71,12 @@ class CodersCase(SynchronousTestCase):
 
     def both(self, name: str, schema: Any, value: Any, serializer: Any, deserializer: Any) -> Any:
         """Check that the bytes are equal, and each side reads them; return what ours reads."""
-        written, _ = encode(self.encoder(name, kafkatx_value_schema=schema), TOPIC, value)
+        written, _ = encode(self.encoder(name, kafkatx_value_schema=schema), self.topic, value)
         assert written is not None
         theirs = serializer(value, self.context())
-        found = decode(self.decoder(name), TOPIC, theirs)
+        found = decode(self.decoder(name), self.topic, theirs)
         self.assertEqual(deserializer(written, self.context()), deserializer(theirs, self.context()))
-        again = decode(self.decoder(name), TOPIC, written)
+        again = decode(self.decoder(name), self.topic, written)
         self.assertEqual(str(again), str(found))  # classes made from a descriptor are not the same ones
         return written, theirs, found
 
@@ -100,16 +99,17 @@ class AvroTests(CodersCase):
 
     def test_evolution(self) -> None:
         """Both read old data with a newer schema in the same way."""
-        written, _ = encode(self.encoder("avro", kafkatx_value_schema=AVRO), TOPIC, self.value)
-        ours = decode(self.decoder("avro", kafkatx_value_reader_schema=NEWER), TOPIC, written or b"")
+        written, _ = encode(self.encoder("avro", kafkatx_value_schema=AVRO), self.topic, self.value)
+        ours = decode(self.decoder("avro", kafkatx_value_reader_schema=NEWER), self.topic, written or b"")
         self.assertEqual(ours, AvroDeserializer(self.theirs, NEWER)(written, self.context()))
         self.assertEqual((ours["id"], ours["country"]), (1.0, "nl"))
 
     def test_references(self) -> None:
         """Schemas with references are registered and read by both."""
-        self.server.registry.add("user", AVRO)
-        given = Schema(ORDER, SchemaType.AVRO, (Reference("acme.User", "user", 1),))
-        theirs = TheirSchema(ORDER, "AVRO", [SchemaReference("acme.User", "user", 1)])
+        user = f"{self.topic}-user"
+        register(user, AVRO)
+        given = Schema(ORDER, SchemaType.AVRO, (Reference("acme.User", user, 1),))
+        theirs = TheirSchema(ORDER, "AVRO", [SchemaReference("acme.User", user, 1)])
         written, other, found = self.both(
             "avro",
             given,
@@ -122,14 +122,14 @@ class AvroTests(CodersCase):
     def test_header(self) -> None:
         """The header form is equal to theirs, and each reads the other's."""
         encoder = self.encoder("avro", kafkatx_value_schema=AVRO, value_schema_id_serializer="header")
-        written, headers = encode(encoder, TOPIC, self.value)
+        written, headers = encode(encoder, self.topic, self.value)
         context = self.context()
         serializer = AvroSerializer(
             self.theirs, AVRO, conf={"schema.id.serializer": header_schema_id_serializer}
         )
         theirs = serializer(self.value, context)
         self.assertEqual((written, list(headers)), (theirs, list(context.headers)))
-        found = decode(self.decoder("avro"), TOPIC, theirs or b"", encode_headers(context.headers))
+        found = decode(self.decoder("avro"), self.topic, theirs or b"", encode_headers(context.headers))
         self.assertEqual(found, self.value)
         self.assertEqual(AvroDeserializer(self.theirs)(written, context), self.value)
 
@@ -145,9 +145,10 @@ class JsonSchemaTests(CodersCase):
 
     def test_references(self) -> None:
         """Schemas with references are registered and read by both."""
-        self.server.registry.add("user", JSON, SchemaType.JSON)
-        given = Schema(JSON_ORDER, SchemaType.JSON, (Reference("user.json", "user", 1),))
-        theirs = TheirSchema(JSON_ORDER, "JSON", [SchemaReference("user.json", "user", 1)])
+        user = f"{self.topic}-user"
+        register(user, JSON, SchemaType.JSON)
+        given = Schema(JSON_ORDER, SchemaType.JSON, (Reference("user.json", user, 1),))
+        theirs = TheirSchema(JSON_ORDER, "JSON", [SchemaReference("user.json", user, 1)])
         value = {"by": {"id": 1}}
         serializer = JSONSerializer(theirs, self.theirs)
         deserializer = JSONDeserializer(theirs, schema_registry_client=self.theirs)

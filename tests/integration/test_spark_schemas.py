@@ -24,9 +24,8 @@ from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.options.options import Subscribe
 from tests.integration.access_log import REAL_FACTS, LogFacts, real_log, small_log
 from tests.integration.clients import new_topic
-from tests.integration.shared import shared_broker
+from tests.integration.registry import register, registry_broker
 from tests.integration.spark import shared_spark
-from tests.schemas.http_registry import HttpRegistry
 
 FIRST: list[dict[str, Any]] = [
     {"name": "client", "type": "string"},
@@ -73,17 +72,16 @@ class SchemaCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Start the registry, and make the topic."""
-        self.server = HttpRegistry()
-        self.server.__enter__()
-        self.addCleanup(self.server.__exit__)
+        self.broker = registry_broker()
+        self.url = self.broker.http
         self.topic = new_topic()
         self.to = str(Path(self.mktemp()).resolve())
-        with Cluster(shared_broker().bootstrap) as cluster:
+        with Cluster(self.broker.bootstrap) as cluster:
             Admin(cluster).create_topic(self.topic, 1)
 
     def produce(self, values: list[Any], encoder: str = "avro", **settings: Any) -> None:
         """Write values with one schema."""
-        common = {"bootstrap_servers": shared_broker().bootstrap, "schema_registry_url": self.server.url}
+        common = {"bootstrap_servers": self.broker.bootstrap, "schema_registry_url": self.url}
         with Producer(common, value_serializer=encoder, **settings) as producer:
             for value in values:
                 producer.produce(self.topic, value)
@@ -91,11 +89,11 @@ class SchemaCase(SynchronousTestCase):
     def ingest(self, decode: str = "avro", **settings: str) -> Any:
         """Load what there is; return the report."""
         options = IngestOptions(
-            ClientSettings(shared_broker().bootstrap),
+            ClientSettings(self.broker.bootstrap),
             Subscribe((self.topic,)),
             self.to,
             decode=decode,
-            decoder_settings={"schema.registry.url": self.server.url, **settings},
+            decoder_settings={"schema.registry.url": self.url, **settings},
         )
         return ingest(shared_spark(), options)
 
@@ -154,10 +152,9 @@ class AccessLogTests(SchemaCase):
         for number, version in enumerate(VERSIONS):
             self.produce(values[number * third : (number + 1) * third], kafkatx_value_schema=version)
             self.ingest()
-        self.server.registry.refused[f"{self.topic}-value"] = "client: the type has changed"
         with (
             Producer(
-                {"bootstrap_servers": shared_broker().bootstrap, "schema_registry_url": self.server.url},
+                {"bootstrap_servers": self.broker.bootstrap, "schema_registry_url": self.url},
                 value_serializer="avro",
                 kafkatx_value_schema=schema(REFUSED),
             ) as producer,
@@ -189,10 +186,11 @@ class DeadLetterTests(SchemaCase):
         """Damaged records, unknown ids, other languages and records without a prefix are dead letters."""
         values = requests_of(small_log()[0].splitlines())[:3]
         self.produce(values, kafkatx_value_schema=VERSIONS[0])
-        other = self.server.registry.add("other", "{}", SchemaType.JSON)
-        foreign = self.server.registry.add("foreign", '"string"')
-        bad = [prefix(1), prefix(99) + b"x", b"text", prefix(other) + b"{}", prefix(foreign) + b"\2a"]
-        with Producer(bootstrap_servers=shared_broker().bootstrap) as producer:
+        other = register(f"{self.topic}-other", "{}", SchemaType.JSON)
+        foreign = register(f"{self.topic}-foreign", '"string"')
+        own = register(f"{self.topic}-value", VERSIONS[0])
+        bad = [prefix(own), prefix(99_999) + b"x", b"text", prefix(other) + b"{}", prefix(foreign) + b"\2a"]
+        with Producer(bootstrap_servers=self.broker.bootstrap) as producer:
             for value in bad:
                 producer.produce(self.topic, value)
             producer.produce(self.topic, None)
@@ -220,21 +218,21 @@ class ColumnTests(SchemaCase):
         """A table is written with a schema of the registry, and read back from the topic as it was."""
         from pyspark.sql.functions import struct
 
-        spark, url, subject = shared_spark(), self.server.url, f"{self.topic}-value"
+        spark, url, subject = shared_spark(), self.url, f"{self.topic}-value"
         frame = spark.sql(
             "SELECT 'a' client, timestamp '2015-05-19 10:00:00.123' time, 200 status, cast(id AS int) bytes,"
             " binary('x') line FROM range(3)"
         )
         value = to_registry(struct(*frame.columns), url, subject=subject, schema=VERSIONS[0])
         frame.select(value.alias("value")).write.format("kafkatx").mode("append").options(
-            **{"kafka.bootstrap.servers": shared_broker().bootstrap, "topic": self.topic}
+            **{"kafka.bootstrap.servers": self.broker.bootstrap, "topic": self.topic}
         ).save()
         self.produce(
             [{**requests_of(small_log()[0].splitlines())[0], "bytes": 3}], kafkatx_value_schema=VERSIONS[2]
         )
         topic = (
             spark.read.format("kafkatx")
-            .options(**{"kafka.bootstrap.servers": shared_broker().bootstrap, "subscribe": self.topic})
+            .options(**{"kafka.bootstrap.servers": self.broker.bootstrap, "subscribe": self.topic})
             .load()
         )
         found = topic.select(from_registry("value", url, subject=subject).alias("it")).select("it.*")
@@ -248,28 +246,28 @@ class ColumnTests(SchemaCase):
     def test_errors(self) -> None:
         """Messages that cannot be read fail the query, or are null; null stays null."""
         subject = f"{self.topic}-value"
-        self.server.registry.add(subject, '"string"')
+        own = register(subject, '"string"')
         frame = shared_spark().createDataFrame(
-            [(prefix(1) + b"\2a",), (b"bad",), (None,), (prefix(9) + b"\2a",)], "value binary"
+            [(prefix(own) + b"\2a",), (b"bad",), (None,), (prefix(99_999) + b"\2a",)], "value binary"
         )
-        column = from_registry("value", self.server.url, subject=subject, errors="null")
+        column = from_registry("value", self.url, subject=subject, errors="null")
         self.assertEqual([row[0] for row in frame.select(column).collect()], ["a", None, None, None])
         with self.assertRaises(Exception) as caught:
-            frame.select(from_registry("value", self.server.url, subject=subject)).collect()
+            frame.select(from_registry("value", self.url, subject=subject)).collect()
         self.assertIn("prefix", str(caught.exception))
-        self.assertRaises(SettingError, from_registry, "value", self.server.url, subject="none")
-        self.assertRaises(SettingError, from_registry, "value", self.server.url, subject=subject, errors="x")
+        self.assertRaises(SettingError, from_registry, "value", self.url, subject="none")
+        self.assertRaises(SettingError, from_registry, "value", self.url, subject=subject, errors="x")
 
     def test_new_id(self) -> None:
         """A schema that is newer than the query is looked up by the worker."""
         subject = f"{self.topic}-value"
-        self.server.registry.add(subject, VERSIONS[0])
-        column = from_registry("value", self.server.url, subject=subject)
+        register(subject, VERSIONS[0])
+        column = from_registry("value", self.url, subject=subject)
         self.produce(requests_of(small_log()[0].splitlines())[:2], kafkatx_value_schema=VERSIONS[1])
         topic = (
             shared_spark()
             .read.format("kafkatx")
-            .options(**{"kafka.bootstrap.servers": shared_broker().bootstrap, "subscribe": self.topic})
+            .options(**{"kafka.bootstrap.servers": self.broker.bootstrap, "subscribe": self.topic})
             .load()
         )
         self.assertEqual(topic.select(column.alias("it")).where("it.client IS NOT NULL").count(), 2)

@@ -55,7 +55,9 @@ def schemas() -> None:
 def list_subjects(
     prefix: str, deleted: bool, as_json: bool, header: bool, registry: str, bootstrap: str, timeout: float
 ) -> None:
-    """List the subjects whose names begin with PREFIX, and the latest version of each.
+    """List subjects, those whose names begin with PREFIX.
+
+    The latest version of each is listed, with its id.
 
     \b
     Into a pipe, a line for each subject, with tabs between the fields:
@@ -131,7 +133,10 @@ def register(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Register the schema in FILE (- is standard input) under SUBJECT; print its id and version."""
+    """Register the schema in FILE under SUBJECT.
+
+    FILE may be - for standard input. The id and the version are printed.
+    """
     from kafkatx.clientcore.registry import requests
 
     schema = read_schema(file, kind, references)
@@ -166,7 +171,10 @@ def check(
     bootstrap: str,
     timeout: float,
 ) -> int:
-    """Check that the schema in FILE may become the next version of SUBJECT; exit with 1 if it may not."""
+    """Check a schema against SUBJECT's versions.
+
+    The exit code is 1 if the schema in FILE may not become the next version.
+    """
     from kafkatx.clientcore.registry import requests
 
     if every and version is not None:
@@ -192,7 +200,10 @@ def check(
 def diff(
     subject: str, old: int | None, new: int | None, registry: str, bootstrap: str, timeout: float
 ) -> None:
-    """Print what differs between two versions of SUBJECT; by default the last two."""
+    """Print what differs between two versions of SUBJECT.
+
+    By default the last two are compared.
+    """
     from kafkatx.clientcore.registry import requests
 
     with open_registry(registry, timeout) as client:
@@ -230,7 +241,10 @@ def delete(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Delete a subject, or one version of it; ids stay readable unless it is permanent."""
+    """Delete a subject, or one version of it.
+
+    Messages stay readable, unless it is permanent.
+    """
     from kafkatx.clientcore.registry import requests
 
     what = subject if version is None else f"{subject} version {version}"
@@ -262,7 +276,10 @@ def config(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Show or change the compatibility level of SUBJECT, or the global one."""
+    """Show or change the compatibility level.
+
+    It is that of SUBJECT, or the global one.
+    """
     from kafkatx.clientcore.registry import requests
 
     if level is not None and unset:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from kafkatx.schemas.engines import MissingLibrary
-from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema
+from kafkatx.schemas.engines import MissingLibrary, engine
+from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
-GOOGLE = "google/protobuf/"
-_WELL_KNOWN = (
-    "any",
-    "api",
-    "duration",
-    "empty",
-    "field_mask",
-    "source_context",
-    "struct",
-    "timestamp",
-    "type",
-)
+if TYPE_CHECKING:
+    from kafkatx.schemas.protobuf.protobuf_engine import ProtobufSchema
 
 
 class MessageClasses:
@@ -35,26 +24,16 @@ class MessageClasses:
         :raises InvalidSchema: it is not valid, or protobuf is not installed.
         """
         try:
-            from google.protobuf.descriptor_pool import DescriptorPool
-        except ImportError:
-            raise InvalidSchema("Protobuf needs protobuf: pip install 'kafkatx[schemas]'") from None
+            parsed = cast("ProtobufSchema", engine(SchemaType.PROTOBUF).parse(schema, dependencies))
+        except MissingLibrary as error:
+            raise InvalidSchema(str(error)) from error
+        from google.protobuf.descriptor_pool import DescriptorPool
+
         pool: Any = DescriptorPool()
-        added: set[str] = set()
-        try:
-            files = _files(schema, dependencies)
-            for file in files:
-                for name in file.dependency:
-                    _add_well_known(pool, name, added)
-                if file.name not in added:
-                    added.add(file.name)
-                    pool.Add(file)
-            self._file = pool.FindFileByName(files[-1].name)
-        except (InvalidSchema, MissingLibrary):
-            raise
-        except Exception as error:  # protobuf raises many kinds of errors
-            raise InvalidSchema(f"no Protobuf schema: {' '.join(str(error).split())}") from error
-        messages = list(self._file.message_types_by_name.values())
-        self.first_name = str(messages[0].full_name) if messages else ""
+        for file in parsed.files:
+            pool.Add(file)
+        self._file = pool.FindFileByName(parsed.file.name)
+        self.first_name = parsed.name
 
     def at(self, indexes: Sequence[int]) -> Any:
         """Return the class of a message.
@@ -83,41 +62,3 @@ def message_indexes(descriptor: Any) -> tuple[int, ...]:
         descriptor = descriptor.containing_type
     path.append(list(descriptor.file.message_types_by_name).index(descriptor.name))
     return tuple(reversed(path))
-
-
-def _add_well_known(pool: Any, name: str, added: set[str]) -> None:
-    """Add one of Google's own files, and those that it imports."""
-    stem = name.removeprefix(GOOGLE).removesuffix(".proto")
-    if name in added or not name.startswith(GOOGLE) or stem not in (*_WELL_KNOWN, "descriptor", "wrappers"):
-        return
-    added.add(name)
-    import importlib
-
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
-    module: Any = importlib.import_module(f"google.protobuf.{stem}_pb2")
-    file = FileDescriptorProto()
-    module.DESCRIPTOR.CopyToProto(file)
-    for other in file.dependency:
-        _add_well_known(pool, other, added)
-    pool.Add(file)
-
-
-def _files(schema: Schema, dependencies: Dependencies) -> list[Any]:
-    """Return the descriptors of the files, the schema's own last."""
-    named = [(name, other) for name, other in dependencies.items()]
-    return [_file(name, other, dependencies) for name, other in (*named, ("schema.proto", schema))]
-
-
-def _file(name: str, schema: Schema, dependencies: Dependencies) -> Any:
-    """Return the descriptor of one file: decoded from base64, or parsed."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-    from google.protobuf.message import DecodeError
-
-    file = FileDescriptorProto()
-    try:
-        file.ParseFromString(base64.b64decode(schema.text, validate=True))
-    except (ValueError, DecodeError):
-        return file
-    file.name = name
-    return file

@@ -9,7 +9,7 @@ from kafkatx.schemas.framing import encode_indexes
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.messages.protobuf import ProtobufFormat, as_dict
 from kafkatx.schemas.types import InvalidSchema
-from tests.schemas.messages.orders import classes
+from tests.schemas.messages.orders import TEXT, classes
 
 PREFIX = b"\0\0\0\0\7"
 
@@ -88,6 +88,15 @@ class ProtobufTests(SynchronousTestCase):
         data = self.format.writer(self.schema, {}, PREFIX, self.order)[1](self.order(id=300, item="abc"))
         for bad in (data[:5], data[:-1], PREFIX + b"\2\x0e", PREFIX + b"\6\0\0\0", PREFIX + b"\0\xff"):
             self.assertRaises(BadPayload, read, bad, 5)
+
+    def test_text(self) -> None:
+        """A text has the messages of the same indexes as the descriptor."""
+        found = self.format.schema_of(TEXT)
+        assert found is not None
+        self.assertEqual(found[1], "acme.Order")
+        data = self.format.writer(found[0], {}, PREFIX, None)[1]({"id": 1, "lines": [Line("a")]})
+        read = self.format.reader(self.schema, {}, None)
+        self.assertEqual(as_dict(read(data, 5)), {"id": "1", "lines": [{"name": "a"}]})
 
     def test_target(self) -> None:
         """A target that is no class of messages is refused."""

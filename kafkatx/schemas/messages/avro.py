@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from kafkatx.schemas.messages import avro_shape
+from kafkatx.schemas.messages.avro_quick import quick_writer
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.plain import plain
@@ -41,7 +42,7 @@ class AvroFormat:
         self, schema: Schema, dependencies: Dependencies, prefix: bytes, given: Any
     ) -> tuple[bytes, Write]:
         """Return a function that writes a message."""
-        parsed, recursive = parse(schema, dependencies)
+        parsed, named = parse_named(schema, dependencies)
         from fastavro import schemaless_writer
 
         def write(value: Any) -> bytes:
@@ -53,6 +54,12 @@ class AvroFormat:
             except Exception:
                 return write_plain(value)
 
+        def write_quickly(value: Any) -> bytes:
+            try:
+                return quick(value)  # type: ignore[misc]
+            except Exception:
+                return write(value)
+
         def write_plain(value: Any) -> bytes:
             """Write objects as dicts; raise BadValue if that fails as well."""
             stream = BytesIO()
@@ -63,7 +70,10 @@ class AvroFormat:
                 raise BadValue(f"the value does not match the schema: {described(error)}") from error
             return stream.getvalue()
 
-        return b"", write_plain if recursive else write
+        if avro_shape.is_recursive(parsed, named):
+            return b"", write_plain
+        quick = quick_writer(parsed, named, prefix)
+        return b"", write if quick is None else write_quickly
 
     def reader(
         self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
@@ -100,7 +110,15 @@ class AvroFormat:
 
 
 def parse(schema: Schema, dependencies: Dependencies) -> tuple[Any, bool]:
-    """Return a schema as fastavro parses it, and True if it contains itself.
+    """Return a schema as fastavro parses it, and True if it contains itself; raises as
+    :func:`parse_named`.
+    """
+    parsed, named = parse_named(schema, dependencies)
+    return parsed, avro_shape.is_recursive(parsed, named)
+
+
+def parse_named(schema: Schema, dependencies: Dependencies) -> tuple[Any, avro_shape.Named]:
+    """Return a schema as fastavro parses it, and the named schemas in it.
 
     :raises InvalidSchema: it is not valid, or has an array whose size a short message can make unbounded.
     """
@@ -120,7 +138,7 @@ def parse(schema: Schema, dependencies: Dependencies) -> tuple[Any, bool]:
     items = avro_shape.unbounded_array(parsed, named)
     if items is not None:
         raise InvalidSchema(f"an array of {items!r} has items of no bytes")
-    return parsed, avro_shape.is_recursive(parsed, named)
+    return parsed, named
 
 
 def load_json(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any, ClassVar
 
 from confluent_kafka.schema_registry import Schema as TheirSchema
@@ -14,6 +15,9 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from schema_registry.client import SchemaRegistryClient as OtherClient
+from schema_registry.client.schema import AvroSchema, JsonSchema
+from schema_registry.serializers.message_serializer import AvroMessageSerializer, JsonMessageSerializer
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.registry import coders
@@ -29,7 +33,7 @@ from tests.client.registry.sync_registry import (
 )
 from tests.integration.clients import new_topic
 from tests.integration.registry import register, registry_broker
-from tests.schemas.messages.orders import classes
+from tests.schemas.messages.orders import classes, importing_class
 
 AVRO = """{"type": "record", "name": "User", "namespace": "acme", "fields": [
   {"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": null},
@@ -85,8 +89,6 @@ class AvroTests(CodersCase):
     def setUp(self) -> None:
         """Make a value."""
         super().setUp()
-        from datetime import datetime, timezone
-
         self.value = {"id": 1, "name": "ann", "at": datetime(2015, 5, 19, tzinfo=timezone.utc), "tags": ["a"]}
 
     def test_both_ways(self) -> None:
@@ -156,6 +158,33 @@ class JsonSchemaTests(CodersCase):
         self.assertEqual(found, value)
 
 
+class OtherClientTests(CodersCase):
+    """The package python-schema-registry-client, which shares no code with Confluent's."""
+
+    def test_avro(self) -> None:
+        """The same bytes with the same id, read by both."""
+        client = OtherClient(registry_broker().http)
+        serializer, subject = AvroMessageSerializer(client), f"{self.topic}-value"
+        value = {"id": 1, "name": "ann", "at": datetime(2015, 5, 19, tzinfo=timezone.utc), "tags": ["a"]}
+        theirs = serializer.encode_record_with_schema(subject, AvroSchema(AVRO), value)
+        written, _ = encode(self.encoder("avro", kafkatx_value_schema=AVRO), self.topic, value)
+        self.assertEqual(written, theirs)
+        self.assertEqual(serializer.decode_message(written), value)
+        self.assertEqual(decode(self.decoder("avro"), self.topic, theirs), value)
+
+    def test_json_schema(self) -> None:
+        """Each reads what the other wrote, under the same id."""
+        client = OtherClient(registry_broker().http)
+        serializer, subject = JsonMessageSerializer(client), f"{self.topic}-value"
+        value = {"id": 1, "name": "ann"}
+        theirs = serializer.encode_record_with_schema(subject, JsonSchema(JSON), value)
+        self.assertEqual(decode(self.decoder("json"), self.topic, theirs), value)
+        latest = {"auto_register_schemas": False, "use_latest_version": True}
+        written, _ = encode(self.encoder("json", **latest), self.topic, value)
+        assert written is not None
+        self.assertEqual((written[:5], serializer.decode_message(written)), (theirs[:5], value))
+
+
 class ProtobufTests(CodersCase):
     def test_both_ways(self) -> None:
         """The same bytes with the same id and indexes, read by both, for each message of a file."""
@@ -166,3 +195,14 @@ class ProtobufTests(CodersCase):
             deserializer = ProtobufDeserializer(kind, {"use.deprecated.format": False})
             written, theirs, found = self.both("protobuf", kind, value, serializer, deserializer)
             self.assertEqual((written, as_dict(found)), (theirs, as_dict(value)))
+
+    def test_imports(self) -> None:
+        """The files that a class's file imports are registered before it, as Confluent does."""
+        basket = importing_class()
+        value = basket(order={"id": 7})
+        plain = {"use.deprecated.format": False}
+        serializer = ProtobufSerializer(basket, self.theirs, plain)
+        written, theirs, found = self.both(
+            "protobuf", basket, value, serializer, ProtobufDeserializer(basket, plain)
+        )
+        self.assertEqual((written, as_dict(found)), (theirs, {"order": {"id": "7"}}))

@@ -134,7 +134,9 @@ class RegistryEncoder:
             told = self._format.schema_of(given)
         schema, name = told or (None, "")
         subject = self._strategy(topic, self._is_key, name)
-        found = await self._registry.run(plans.writer_schema(subject, schema, self._policy))
+        found = await self._registry.run(
+            plans.writer_schema(subject, schema, self._policy, self._format.imports(given))
+        )
         if found.schema.type is not self._format.type:
             raise InvalidSchema(
                 f"schema {found.id} of subject {subject} is of type {found.schema.type.value}, and this is "

@@ -4,7 +4,7 @@ replies (or thrown the errors), and returns the result. The Twisted client and t
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import attrs
@@ -13,7 +13,8 @@ from kafkatx.clientcore.registry import requests
 from kafkatx.clientcore.registry.errors import RegistryError
 from kafkatx.clientcore.registry.replies import RegisteredSchema
 from kafkatx.clientcore.registry.requests import Request
-from kafkatx.schemas.types import InvalidSchema, Schema
+from kafkatx.schemas.messages.format import Import
+from kafkatx.schemas.types import InvalidSchema, Reference, Schema
 
 T = TypeVar("T")
 
@@ -89,12 +90,18 @@ class WriterPolicy:
     needs_guid: bool = False
 
 
-def writer_schema(subject: str, schema: Schema | None, policy: WriterPolicy) -> Plan[RegisteredSchema]:
+def writer_schema(
+    subject: str, schema: Schema | None, policy: WriterPolicy, imports: Sequence[Import] = ()
+) -> Plan[RegisteredSchema]:
     """Return the schema to write with, registered under the subject.
 
     :param schema: of the message; None if only the registry knows it.
+    :param imports: that it refers to, to be registered before it, each under its name as the subject.
     :raises ValueError: no schema is given, and the policy needs one.
     """
+    if imports and schema is not None:
+        references = yield from _import_references(imports, policy)
+        schema = attrs.evolve(schema, references=references)
     if policy.auto_register and schema is not None:
         found = yield from ask(requests.register(subject, schema, policy.normalize))
     elif policy.use_schema_id >= 0 and not policy.auto_register:
@@ -117,3 +124,16 @@ def writer_schema(subject: str, schema: Schema | None, policy: WriterPolicy) -> 
             )
         found = attrs.evolve(found, guid=by_id.guid)
     return (yield from with_dependencies(found))
+
+
+def _import_references(imports: Sequence[Import], policy: WriterPolicy) -> Plan[tuple[Reference, ...]]:
+    """Return references to imports, which are registered if the policy says so."""
+    references = []
+    for each in imports:
+        inner = yield from _import_references(each.imports, policy)
+        schema = attrs.evolve(each.schema, references=inner)
+        if policy.auto_register:
+            yield from ask(requests.register(each.name, schema, policy.normalize))
+        placed = yield from ask(requests.look_up(each.name, schema, policy.normalize))
+        references.append(Reference(each.name, each.name, placed.version))
+    return tuple(references)

@@ -8,13 +8,14 @@ deeply enough.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
 from kafkatx.schemas.messages import avro_shape
 from kafkatx.schemas.messages.avro_quick import quick_writer
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.format import Import, Read, Write
 from kafkatx.schemas.messages.plain import plain
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
@@ -33,6 +34,10 @@ class AvroFormat:
         schema = text if isinstance(text, Schema) else Schema(str(text))
         # What it refers to is not known yet, and its own name does not need it.
         return schema, _name(load_json(schema.text))
+
+    def imports(self, given: Any) -> Sequence[Import]:
+        """Return nothing: a schema names its references."""
+        return ()
 
     def name(self, schema: Schema, dependencies: Dependencies) -> str:
         """Return the full name of the record, enum or fixed."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
+
+import attrs
 
 from kafkatx.schemas.types import Dependencies, Schema, SchemaType
 
@@ -12,6 +14,15 @@ Write: TypeAlias = "Callable[[Any], bytes]"
 
 Read: TypeAlias = "Callable[[bytes, int], Any]"
 """From a message and the position of its payload to a value. Raises BadPayload."""
+
+
+@attrs.frozen
+class Import:
+    """A schema that another one refers to by *name*, with those that it refers to itself."""
+
+    name: str
+    schema: Schema
+    imports: tuple[Import, ...] = ()
 
 
 class MessageFormat(Protocol):
@@ -28,6 +39,12 @@ class MessageFormat(Protocol):
 
         :param given: a :class:`Schema`, its text, or a class that tells it; anything else has none.
         :raises InvalidSchema: it is not valid.
+        """
+
+    def imports(self, given: Any) -> Sequence[Import]:
+        """Return what the schema of an application's class refers to, to be registered before it.
+
+        Other schemas name what they refer to by ``Schema.references``.
         """
 
     def name(self, schema: Schema, dependencies: Dependencies) -> str:

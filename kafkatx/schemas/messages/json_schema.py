@@ -7,11 +7,11 @@ other; ``jsonschema`` decides about all others, and says what is wrong with them
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.format import Import, Read, Write
 from kafkatx.schemas.messages.json_check import quick_check
 from kafkatx.schemas.messages.plain import plain
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
@@ -42,6 +42,10 @@ class JsonSchemaFormat:
             told = json.dumps(told)
         schema = told if isinstance(told, Schema) else Schema(str(told), SchemaType.JSON)
         return schema, _title(load(schema.text))
+
+    def imports(self, given: Any) -> Sequence[Import]:
+        """Return nothing: a schema names its references."""
+        return ()
 
     def name(self, schema: Schema, dependencies: Dependencies) -> str:
         """Return the title."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.format import Import, Read, Write
 from kafkatx.schemas.messages.plain import plain
 from kafkatx.schemas.messages.protobuf_files import MessageClasses, message_indexes
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
@@ -36,8 +36,12 @@ class ProtobufFormat:
         descriptor = _descriptor(given)
         if descriptor is None:
             return None
-        text = base64.b64encode(descriptor.file.serialized_pb).decode()
-        return Schema(text, SchemaType.PROTOBUF), str(descriptor.full_name)
+        return _file_schema(descriptor.file), str(descriptor.full_name)
+
+    def imports(self, given: Any) -> Sequence[Import]:
+        """Return the files that the file of a class imports, without Google's own."""
+        descriptor = _descriptor(given)
+        return () if descriptor is None else _imports(descriptor.file)
 
     def name(self, schema: Schema, dependencies: Dependencies) -> str:
         """Return the full name of the first message."""
@@ -99,6 +103,18 @@ class ProtobufFormat:
 def _descriptor(given: Any) -> Any:
     descriptor = getattr(given, "DESCRIPTOR", None)
     return descriptor if hasattr(descriptor, "full_name") and hasattr(descriptor, "file") else None
+
+
+def _file_schema(file: Any) -> Schema:
+    return Schema(base64.b64encode(file.serialized_pb).decode(), SchemaType.PROTOBUF)
+
+
+def _imports(file: Any) -> tuple[Import, ...]:
+    return tuple(
+        Import(other.name, _file_schema(other), _imports(other))
+        for other in file.dependencies
+        if not other.name.startswith("google/protobuf/")
+    )
 
 
 def _class_finder(schema: Schema, dependencies: Dependencies, target: Any) -> Callable[[Indexes], Any]:

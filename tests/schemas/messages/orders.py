@@ -64,3 +64,20 @@ def classes() -> tuple[Any, Any, Any]:
     names = ("acme.Order", "acme.Order.Line", "acme.Other")
     order, line, other = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in names)
     return order, line, other
+
+
+def importing_class() -> Any:
+    """Return the class of a message that has one of another file."""
+    pool: Any = DescriptorPool()
+    pool.Add(file())
+    fields = [_field("order", 1, FieldDescriptorProto.TYPE_MESSAGE, of=".acme.Order")]
+    pool.Add(
+        FileDescriptorProto(
+            name="basket.proto",
+            package="acme",
+            syntax="proto3",
+            dependency=["orders.proto"],
+            message_type=[DescriptorProto(name="Basket", field=fields)],
+        )
+    )
+    return GetMessageClass(pool.FindMessageTypeByName("acme.Basket"))

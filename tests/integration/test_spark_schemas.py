@@ -294,3 +294,19 @@ class JsonTests(SchemaCase):
         self.assertEqual((rows[0].id, rows[0].tags, rows[0].place.x), (1, ["a"], 1.5))
         self.assertEqual(dict(self.table().dtypes)["at"], "timestamp")
         self.assertIsNone(rows[1].place)
+
+
+class ProtobufTests(SchemaCase):
+    def test_protobuf(self) -> None:
+        """Protobuf messages become rows, old ones as the latest version of their schema."""
+        text = 'syntax = "proto3"; message Order { int64 id = 1; repeated Item items = 2; %s }'
+        text += "message Item { string name = 1; }"
+        first, second = text % "", text % "optional string note = 3;"
+        self.produce([{"id": 1 << 40, "items": [{"name": "a"}]}], "protobuf", kafkatx_value_schema=first)
+        self.produce([{"id": 2, "note": "n"}], "protobuf", kafkatx_value_schema=second)
+        self.ingest("protobuf")
+        rows = self.table().orderBy("kafka_offset").collect()
+        self.assertEqual(
+            [(row.id, [item.name for item in row.items], row.note) for row in rows],
+            [(1 << 40, ["a"], None), (2, [], "n")],
+        )

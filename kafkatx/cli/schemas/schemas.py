@@ -118,7 +118,7 @@ Examples:
 @click.argument("file")
 @type_option
 @references_option
-@click.option("--normalize", is_flag=True, help="Let the registry normalize the schema.")
+@click.option("--normalize", is_flag=True, help="Store the normal form of the schema.")
 @json_option
 @registry_option
 @cluster_options

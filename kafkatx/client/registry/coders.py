@@ -6,7 +6,7 @@ from kafkatx.client.registry.decoder import RegistryDecoder
 from kafkatx.client.registry.encoder import RegistryEncoder
 from kafkatx.schemas.messages.avro import AvroFormat
 from kafkatx.schemas.messages.json_schema import JsonSchemaFormat
-from kafkatx.schemas.messages.protobuf import ProtobufFormat
+from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
 
 
 def avro_encoder() -> RegistryEncoder:

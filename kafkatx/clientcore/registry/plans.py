@@ -13,7 +13,7 @@ from kafkatx.clientcore.registry import requests
 from kafkatx.clientcore.registry.errors import RegistryError
 from kafkatx.clientcore.registry.replies import RegisteredSchema
 from kafkatx.clientcore.registry.requests import Request
-from kafkatx.schemas.messages.format import Import
+from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.types import InvalidSchema, Reference, Schema
 
 T = TypeVar("T")

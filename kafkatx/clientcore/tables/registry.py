@@ -84,7 +84,7 @@ USE_SCHEMA_ID = ENCODING.integer(
     "Write with the schema of this id; only with `auto.register.schemas=false`. -1: do not.",
     low=-1,
 )
-NORMALIZE = ENCODING.boolean("normalize.schemas", False, "Let the registry normalize the schema.")
+NORMALIZE = ENCODING.boolean("normalize.schemas", False, "Register the normal form of the schema.")
 _PLACES = (
     "io.confluent.kafka.serializers.schema.id.PrefixSchemaIdSerializer",
     "io.confluent.kafka.serializers.schema.id.HeaderSchemaIdSerializer",

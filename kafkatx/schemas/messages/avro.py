@@ -15,7 +15,8 @@ from typing import Any
 from kafkatx.schemas.messages import avro_shape
 from kafkatx.schemas.messages.avro_quick import quick_writer
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.format import Import, Read, Write
+from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.messages.plain import plain
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
@@ -38,10 +39,6 @@ class AvroFormat:
     def imports(self, given: Any) -> Sequence[Import]:
         """Return nothing: a schema names its references."""
         return ()
-
-    def name(self, schema: Schema, dependencies: Dependencies) -> str:
-        """Return the full name of the record, enum or fixed."""
-        return _name(load_json(schema.text))
 
     def writer(
         self, schema: Schema, dependencies: Dependencies, prefix: bytes, given: Any

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-import attrs
-
+from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.types import Dependencies, Schema, SchemaType
 
 Write: TypeAlias = "Callable[[Any], bytes]"
@@ -14,15 +13,6 @@ Write: TypeAlias = "Callable[[Any], bytes]"
 
 Read: TypeAlias = "Callable[[bytes, int], Any]"
 """From a message and the position of its payload to a value. Raises BadPayload."""
-
-
-@attrs.frozen
-class Import:
-    """A schema that another one refers to by *name*, with those that it refers to itself."""
-
-    name: str
-    schema: Schema
-    imports: tuple[Import, ...] = ()
 
 
 class MessageFormat(Protocol):
@@ -45,12 +35,6 @@ class MessageFormat(Protocol):
         """Return what the schema of an application's class refers to, to be registered before it.
 
         Other schemas name what they refer to by ``Schema.references``.
-        """
-
-    def name(self, schema: Schema, dependencies: Dependencies) -> str:
-        """Return the full name of a schema; empty if it has none.
-
-        :raises InvalidSchema: it is not valid.
         """
 
     def writer(

@@ -6,7 +6,7 @@ from kafkatx.errors import SettingError
 from kafkatx.schemas.messages.avro import AvroFormat
 from kafkatx.schemas.messages.format import MessageFormat
 from kafkatx.schemas.messages.json_schema import JsonSchemaFormat
-from kafkatx.schemas.messages.protobuf import ProtobufFormat
+from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
 from kafkatx.schemas.types import SchemaType
 
 NAMES = {"avro": SchemaType.AVRO, "json-schema": SchemaType.JSON, "protobuf": SchemaType.PROTOBUF}

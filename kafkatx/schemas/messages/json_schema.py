@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.format import Import, Read, Write
+from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.messages.json_check import quick_check
 from kafkatx.schemas.messages.plain import plain
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
@@ -46,10 +47,6 @@ class JsonSchemaFormat:
     def imports(self, given: Any) -> Sequence[Import]:
         """Return nothing: a schema names its references."""
         return ()
-
-    def name(self, schema: Schema, dependencies: Dependencies) -> str:
-        """Return the title."""
-        return _title(load(schema.text))
 
     def writer(
         self, schema: Schema, dependencies: Dependencies, prefix: bytes, given: Any

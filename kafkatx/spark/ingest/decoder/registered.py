@@ -116,7 +116,7 @@ def reader_of(schemas: KnownSchemas, topic: str, written: Registered, indexes: b
 def as_plain(value: Any) -> Any:
     """Return a message as a mapping, other values as they are."""
     if hasattr(value, "DESCRIPTOR"):
-        from kafkatx.schemas.messages.protobuf_values import fields_of
+        from kafkatx.schemas.messages.protobuf.message_values import fields_of
 
         return fields_of(value)
     return value

@@ -34,7 +34,7 @@ def schema_columns(schema: Schema, dependencies: Dependencies) -> list[Column]:
         case SchemaType.JSON:
             found = _json_columns(json_schema.load(schema.text))
         case SchemaType.PROTOBUF:
-            from kafkatx.schemas.messages.protobuf_files import MessageClasses
+            from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses
 
             found = _message_columns(MessageClasses(schema, dependencies).at((0,)).DESCRIPTOR, ())
     return [Column(name, ddl_type(arrow_type(kind))) for name, kind in found]

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
-from kafkatx.schemas.messages.protobuf import ProtobufFormat
+from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.ingest.decoder.schema_columns import evolved, schema_columns
 from kafkatx.spark.ingest.table.columns import parse_ddl, to_ddl

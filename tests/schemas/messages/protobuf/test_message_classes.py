@@ -1,10 +1,10 @@
-"""Tests of kafkatx.schemas.messages.protobuf_files."""
+"""Tests of kafkatx.schemas.messages.protobuf.message_classes."""
 
 from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.schemas.messages.protobuf_files import MessageClasses, message_indexes
+from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses, message_indexes
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from tests.schemas.messages.orders import TEXT, classes
 

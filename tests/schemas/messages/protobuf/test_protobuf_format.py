@@ -1,4 +1,4 @@
-"""Tests of kafkatx.schemas.messages.protobuf."""
+"""Tests of kafkatx.schemas.messages.protobuf.protobuf_format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.schemas.framing import encode_indexes
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.protobuf import ProtobufFormat, as_dict
+from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat, as_dict
 from kafkatx.schemas.types import InvalidSchema
 from tests.schemas.messages.orders import TEXT, classes
 

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.schemas.messages.protobuf_values."""
+"""Tests of kafkatx.schemas.messages.protobuf.message_values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.schemas.messages.protobuf_files import MessageClasses
-from kafkatx.schemas.messages.protobuf_values import fields_of
+from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses
+from kafkatx.schemas.messages.protobuf.message_values import fields_of
 from kafkatx.schemas.types import Schema, SchemaType
 
 TEXT = """syntax = "proto3";
@@ -50,8 +50,15 @@ class FieldsTests(SynchronousTestCase):
         self.assertEqual(
             found,
             {
-                "id": 1 << 60, "name": "", "kind": "ONE", "parts": {"3": {"x": 1.5}}, "raw": b"\xff",
-                "list": [{"x": 0.5}], "wrapped": 0, "one": {"x": 0.0}, "deeper": None,
+                "id": 1 << 60,
+                "name": "",
+                "kind": "ONE",
+                "parts": {"3": {"x": 1.5}},
+                "raw": b"\xff",
+                "list": [{"x": 0.5}],
+                "wrapped": 0,
+                "one": {"x": 0.0},
+                "deeper": None,
                 "at": datetime(2015, 5, 17, 10, 5, 3, 5, timezone.utc),
             },
         )

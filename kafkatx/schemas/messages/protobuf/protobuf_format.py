@@ -8,9 +8,10 @@ from typing import Any
 
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.format import Import, Read, Write
+from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.messages.plain import plain
-from kafkatx.schemas.messages.protobuf_files import MessageClasses, message_indexes
+from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses, message_indexes
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
 Indexes = tuple[int, ...]

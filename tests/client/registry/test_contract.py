@@ -11,7 +11,7 @@ import kafkatx.client.registry.transport as module
 from kafkatx.client.registry.client import RegistryClient
 from kafkatx.client.registry.coders import avro_encoder
 from kafkatx.clientcore.settings import ClientSettings
-from kafkatx.testing.contracts.preparing import PreparingContract
+from kafkatx.testing.contracts.producer import PreparingContract
 from tests.client.registry.fake_transport import FakeTransport
 from tests.schemas.messages.test_avro import USER
 
@@ -34,5 +34,5 @@ class AvroEncoderTests(PreparingContract, SynchronousTestCase):
         return {"id": 1, "name": "ann"}
 
     def answer(self) -> None:
-        """Let the registry reply."""
+        """Have the registry reply."""
         self.transport.release()

@@ -19,6 +19,7 @@ import attrs
 
 from kafkatx.blocking.registry import BlockingRegistry
 from kafkatx.clientcore.registry import plans, requests
+from kafkatx.clientcore.registry.errors import RegistryUnavailable
 from kafkatx.clientcore.registry.plans import WriterPolicy
 from kafkatx.clientcore.registry.replies import RegisteredSchema
 from kafkatx.errors import KafkaTXError, SettingError
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 SINGLE = "value"
+
+MOST_BAD = 1000
+"""Ids without a schema that a worker asks about."""
 
 
 def from_registry(
@@ -126,6 +130,7 @@ class _FromRegistry:
     _null_errors: bool
     _fit: Fit | None = None
     _readers: dict[bytes, Read] = attrs.Factory(dict)
+    _bad: dict[bytes, str] = attrs.Factory(dict)
 
     __name__ = "from_registry"
 
@@ -134,7 +139,7 @@ class _FromRegistry:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._schemas, self._type, self._client, self._null_errors = state
-        self._fit, self._readers = None, {}
+        self._fit, self._readers, self._bad = None, {}, {}
 
     def __call__(self, message: Any) -> Any:
         """Return the value of a message."""
@@ -153,9 +158,23 @@ class _FromRegistry:
         frame = message[: framing.PREFIX_SIZE]
         read = self._readers.get(frame)
         if read is None:
-            written = self._schemas.written.get(frame) or self._look_up(frame)
-            read = self._readers[frame] = reader_of(self._schemas, "", written)
+            read = self._readers[frame] = self._reader(frame)
         return self._fit.fit(as_plain(read(message, framing.PREFIX_SIZE)))
+
+    def _reader(self, frame: bytes) -> Read:
+        """Return the reader of messages with a prefix; the registry is asked about each once."""
+        written = self._schemas.written.get(frame)
+        if written is None:
+            if frame in self._bad or len(self._bad) >= MOST_BAD:
+                raise KafkaTXError(self._bad.get(frame, "too many messages name schemas that are not there"))
+            try:
+                written = self._look_up(frame)
+            except RegistryUnavailable:
+                raise
+            except KafkaTXError as error:
+                self._bad[frame] = str(error)
+                raise
+        return reader_of(self._schemas, "", written)
 
     def _look_up(self, frame: bytes) -> Registered:
         with BlockingRegistry.of(self._client) as registry:

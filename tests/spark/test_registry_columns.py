@@ -11,6 +11,7 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.schemas.framing import prefix
 from kafkatx.schemas.messages.errors import BadValue
 from kafkatx.schemas.types import Schema, SchemaType
+from kafkatx.spark import registry_columns as module
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered
 from kafkatx.spark.registry_columns import _FromRegistry, _has_fields, _ToRegistry
 from tests.schemas.http_registry import HttpRegistry
@@ -59,6 +60,14 @@ class FromRegistryTests(SynchronousTestCase):
         for message in (b"", b"text...", prefix(1) + b"\2", prefix(2) + b"{}", prefix(9) + ANN):
             self.assertRaises(KafkaTXError, self.function(), message)
             self.assertIsNone(self.function(null_errors=True)(message))
+
+    def test_hostile(self) -> None:
+        """An id without a schema is asked about once, and not more than the limit of them."""
+        self.patch(module, "MOST_BAD", 3)
+        function = self.function(null_errors=True)
+        for number in (9, 9, 10, 11, 12, 13, 9):
+            self.assertIsNone(function(prefix(number) + ANN))
+        self.assertEqual(len(self.server.registry.requests), 3)
 
 
 class ToRegistryTests(SynchronousTestCase):

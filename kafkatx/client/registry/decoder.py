@@ -109,41 +109,62 @@ class RegistryDecoder:
     def prepare_batch(
         self, topic: str, messages: Sequence[bytes | None], headers: Sequence[bytes]
     ) -> Deferred[None] | None:
-        """Ask the registry for the schemas of messages that are not known yet."""
-        frames = {data[:5] for data in messages if data is not None}
-        frames.difference_update(self._found)
+        """Ask the registry for the schemas of messages that are not known yet.
+
+        Those behind a message that cannot be decoded are left out: it is an error before they are decoded.
+        """
         if any(each not in _NO_HEADERS for each in set(headers)):
             frames = self._frames(messages, headers)
-        wanted = [
-            bytes(frame) for frame in frames if len(frame) >= framing.PREFIX_SIZE and frame[0] in (0, 1)
-        ]
-        missing = self._cache.missing(wanted)
+        else:
+            # in the order of the messages
+            frames = list(dict.fromkeys(data[: framing.PREFIX_SIZE] for data in messages if data is not None))
+            if self._found.keys() >= set(frames):
+                return None
+        missing = self._missing(frames)
         return Deferred.fromCoroutine(self._fetch(missing)) if missing else None
 
-    def _frames(self, messages: Sequence[bytes | None], headers: Sequence[bytes]) -> set[bytes]:
-        found = set()
+    def _frames(self, messages: Sequence[bytes | None], headers: Sequence[bytes]) -> list[bytes]:
+        found: dict[bytes, None] = {}
         for data, each in zip(messages, headers, strict=True):
             if data is not None:
                 try:
-                    found.add(self._header_of(each) or data[:5])
+                    found[self._header_of(each) or data[: framing.PREFIX_SIZE]] = None
                 except KafkaTXError:  # malformed headers are an error of their record
-                    continue
-        return found
+                    break
+        return list(found)
+
+    def _missing(self, frames: Sequence[bytes]) -> list[bytes]:
+        """Return the frames that are not known, up to the first that cannot be.
+
+        There are at most half as many as the cache holds: others are errors of their records.
+        """
+        missing = []
+        for frame in frames[: self._registry.settings.capacity // 2]:
+            if frame in self._found:
+                continue
+            frame = bytes(frame)
+            if len(frame) < framing.PREFIX_SIZE or frame[0] > 1 or self._cache.error(frame) is not None:
+                break
+            missing.append(frame)
+        return missing
 
     async def _fetch(self, frames: Sequence[bytes]) -> None:
-        """Fetch schemas, some at a time.
+        """Fetch schemas, some at a time, until one cannot be had.
 
         :raises RegistryUnavailable: the registry does not answer. RegistryError: it failed.
         """
         for start in range(0, len(frames), MOST_AT_ONCE):
+            some = frames[start : start + MOST_AT_ONCE]
             asked = [
                 self._sharing.wait(frame, lambda frame=frame: self._fetch_one(frame))  # type: ignore[misc]
-                for frame in frames[start : start + MOST_AT_ONCE]
+                for frame in some
             ]
             outcomes: Any = await DeferredList(asked, consumeErrors=True)
             for succeeded, result in outcomes:
                 if not succeeded:
                     result.raiseException()
+            if not all(frame in self._found for frame in some):
+                return
 
     async def _fetch_one(self, frame: bytes) -> None:
         try:

@@ -48,8 +48,8 @@ CONNECT_TIMEOUT_MS = REGISTRY.integer(
 CACHE_CAPACITY = REGISTRY.integer(
     "max.schemas.per.subject",
     1000,
-    "Largest number of schemas that an encoder or decoder keeps.",
-    low=1,
+    "Largest number of schemas that an encoder or decoder keeps; a batch may have half as many.",
+    low=100,
     high=INT_MAX,
 )
 KEY_STRATEGY = REGISTRY.string(

@@ -151,6 +151,25 @@ class DecoderTests(ConsumerTestCase):
         self.assertEqual(self.poll(self.avro()), [None])
         self.assertEqual(self.registry.requests, [])
 
+    def test_hostile(self) -> None:
+        """A batch of many unknown ids costs a few requests, not one for each record."""
+        self.fill(prefix(1) + ANN_BYTES, *(prefix(number) + b"x" for number in range(100, 2100)))
+        consumer = self.avro()
+        self.assertEqual(self.poll(consumer), [ANN])
+        self.assertEqual(self.error(consumer, Undecodable).offset, 1)
+        self.assertLess(len(self.registry.requests), 40)
+
+    def test_many_schemas(self) -> None:
+        """A batch with more schemas than the cache may hold is read in parts."""
+        for number in range(70):
+            self.registry.add("t-value", USER.replace("acme", f"a{number}"))
+        self.fill(*(prefix(number) + ANN_BYTES for number in range(1, 72)))
+        consumer = self.avro(max_schemas_per_subject=100)
+        self.assertEqual(self.poll(consumer), 50 * [ANN])
+        self.assertEqual(self.error(consumer, Undecodable).offset, 50)
+        consumer.seek(T0, 50)
+        self.assertEqual(self.poll(consumer), 21 * [ANN])
+
     def test_other_type(self) -> None:
         """A schema of another language is an error of its records."""
         self.registry.add("t-value", "{}", SchemaType.JSON)

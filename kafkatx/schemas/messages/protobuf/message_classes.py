@@ -29,10 +29,10 @@ class MessageClasses:
             raise InvalidSchema(str(error)) from error
         from google.protobuf.descriptor_pool import DescriptorPool
 
-        pool: Any = DescriptorPool()
+        self._pool: Any = DescriptorPool()
         for file in parsed.files:
-            pool.Add(file)
-        self._file = pool.FindFileByName(parsed.file.name)
+            self._pool.Add(file)
+        self._parsed = parsed
         self.first_name = parsed.name
 
     def at(self, indexes: Sequence[int]) -> Any:
@@ -42,16 +42,13 @@ class MessageClasses:
         """
         from google.protobuf.message_factory import GetMessageClass
 
-        messages = list(self._file.message_types_by_name.values())
-        found: Any = None
-        for index in indexes:
-            if index >= len(messages):
-                raise InvalidSchema(f"the schema has no message with the indexes {list(indexes)}")
-            found = messages[index]
-            messages = list(found.nested_types)
-        if found is None:
-            raise InvalidSchema("the schema has no messages")
-        return GetMessageClass(found)
+        from kafkatx.schemas.protobuf.messages import UnknownMessage, message_name
+
+        try:
+            name = message_name(self._parsed, indexes)
+        except UnknownMessage as error:
+            raise InvalidSchema(str(error)) from error
+        return GetMessageClass(self._pool.FindMessageTypeByName(name))
 
 
 def message_indexes(descriptor: Any) -> tuple[int, ...]:

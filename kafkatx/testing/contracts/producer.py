@@ -100,7 +100,7 @@ class PreparingContract(_Case):
         raise NotImplementedError
 
     def answer(self) -> None:
-        """Have the server answer all requests."""
+        """Send the server's answers to all requests."""
         raise NotImplementedError
 
     def prepare(self, encoder: Any) -> Deferred[Any]:

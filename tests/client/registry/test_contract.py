@@ -34,5 +34,5 @@ class AvroEncoderTests(PreparingContract, SynchronousTestCase):
         return {"id": 1, "name": "ann"}
 
     def answer(self) -> None:
-        """Have the registry reply."""
+        """Send the replies of the registry."""
         self.transport.release()

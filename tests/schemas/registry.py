@@ -64,6 +64,8 @@ class MemoryRegistry:
 
     def _route(self, method: str, path: list[str], given: Any, query: dict[str, str]) -> Reply:
         match method, path:
+            case "GET", ["schemas", "types"]:
+                return 200, list(SchemaType.__members__)
             case "GET", ["schemas", "ids", number]:
                 return self._by(lambda each: each["id"] == int(number), 40403)
             case "GET", ["schemas", "guids", guid]:

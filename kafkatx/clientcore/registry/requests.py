@@ -110,6 +110,11 @@ def look_up(subject: str, schema: Schema, normalize: bool = False) -> Request[Re
     return Request("POST", path, replies.read_registered, _json(schema_body(schema)))
 
 
+def schema_types() -> Request[list[str]]:
+    """Ask for the languages that the registry knows: the cheapest question."""
+    return Request("GET", _path("schemas", "types"), replies.read_names)
+
+
 # -- subjects
 
 

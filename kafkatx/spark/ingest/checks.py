@@ -17,13 +17,13 @@ from kafkatx.spark.source.plan import assigned, connect
 
 
 def check_without_spark(options: IngestOptions) -> None:
-    """Check the target directory, the decoder, the columns, the topics and the brokers, in this order.
+    """Check the target directory, the decoder, the columns, the topics and the brokers, and the registry.
 
     :raises SettingError: an option is wrong, or differs from what the directory was begun with.
     :raises TableDamaged: the directory is not as an ingestion leaves it.
     :raises IngestError: the directory cannot be read.
     :raises UnknownTopic: there is no topic of a name.
-    :raises ConnectionFailed: no broker answers.
+    :raises ConnectionFailed: no broker answers, or no schema registry.
     """
     if isinstance(options.selection, Subscribe):
         check_topic_names("topic", options.selection.topics)
@@ -38,3 +38,6 @@ def check_without_spark(options: IngestOptions) -> None:
         raise disk_error(files.root, str(error)) from error
     with connect(options.client) as cluster:
         assigned(cluster, options.selection)
+    if resolver is not None:
+        resolver.check()
+        resolver.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TypeVar
 
 import attrs
 
@@ -27,6 +28,8 @@ _CLIENT = (
     "http.read.timeout.ms",
 )
 SETTINGS = (*_CLIENT, SUBJECT, VERSION)
+
+T = TypeVar("T")
 
 MOST_BAD = 10_000
 """Ids without a schema, in one commit; records with others are dead letters without a look-up."""
@@ -57,6 +60,13 @@ class SchemaResolver:
         self._version = _version(settings.get(VERSION, "latest"))
         self._registry = BlockingRegistry.of({name: settings[name] for name in _CLIENT if name in settings})
         self.schemas = KnownSchemas(NAMES[decoder])
+
+    def check(self) -> None:
+        """Check that the registry answers.
+
+        :raises ConnectionFailed: it does not.
+        """
+        self._run(plans.ask(requests.schema_types()))
 
     def begin(self, topics: Collection[str]) -> bool:
         """Choose the schemas that topics are read as; return True if one is another than before.
@@ -116,7 +126,7 @@ class SchemaResolver:
         if found.schema.type is not kind:
             raise SettingError(f"the schema of {what} is of type {found.schema.type.value}, not {kind.value}")
 
-    def _run(self, plan: Plan[RegisteredSchema]) -> RegisteredSchema:
+    def _run(self, plan: Plan[T]) -> T:
         """Carry a plan out; errors that may pass are those of a connection."""
         try:
             return self._registry.run(plan)

@@ -36,6 +36,10 @@ class RequestTests(PlanCase):
         self.registry.refused["s"] = "no"
         self.assertEqual(self.send(requests.check("s", schema)), requests.Verdict(False, ("no",)))
 
+    def test_types(self) -> None:
+        """The languages of the registry are read."""
+        self.assertEqual(self.send(requests.schema_types()), ["AVRO", "JSON", "PROTOBUF"])
+
     def test_levels(self) -> None:
         """Compatibility levels are read, set and deleted."""
         self.assertEqual(self.send(requests.set_compatibility("FULL", "s")), "FULL")

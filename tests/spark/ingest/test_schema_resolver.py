@@ -82,7 +82,9 @@ class SchemaResolverTests(SynchronousTestCase):
 
     def test_away(self) -> None:
         """A registry that does not answer is an error that may pass; so is one that fails."""
+        self.resolver().check()
         self.registry.down = True
+        self.assertRaises(ConnectionFailed, self.resolver().check)
         self.assertRaises(ConnectionFailed, self.resolver().begin, {"t"})
         with socket.create_server(("127.0.0.1", 0)) as free:
             url = f"http://127.0.0.1:{free.getsockname()[1]}"

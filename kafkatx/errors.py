@@ -238,3 +238,7 @@ class StateLost(SettingError):
             "kafkatx.start.anew=true, which renames the directories that the state does not know to "
             "...-stray and removes none"
         )
+
+
+class NotPrepared(KafkaTXError):
+    """An encoder or decoder has to ask a server first, a schema registry say; see ``IPreparing``."""

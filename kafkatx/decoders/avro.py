@@ -119,8 +119,8 @@ class AvroDecoder:
             return ""
         found = int.from_bytes(data[1:HEADER_SIZE], "big")
         return (
-            f"; it seems to have a schema registry header, with schema {found}: registries are not "
-            f"supported yet, so set {SCHEMA} to that schema, and {SCHEMA_ID}={found}"
+            f"; it seems to have a schema registry header, with schema {found}: set schema.registry.url "
+            f"(--registry) and leave {SCHEMA} out, or set {SCHEMA} to that schema, and {SCHEMA_ID}={found}"
         )
 
 

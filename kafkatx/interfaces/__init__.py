@@ -8,7 +8,19 @@ docstring gives the arguments of a plugin's factory.
 from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProducerCallbacks
 from kafkatx.interfaces.metadata import ConfigChange, IMetadataStore
 from kafkatx.interfaces.mirror import IRecordFilter
-from kafkatx.interfaces.serialization import IConfigurable, IDecoder, IEncoder, IPartitioner, IRowDecoder
+from kafkatx.interfaces.serialization import (
+    IBatchDecoder,
+    IConfigurable,
+    IDecoder,
+    IEncoder,
+    IHeaderEncoder,
+    IPartitioner,
+    IPreparing,
+    IRegistryCoder,
+    IRegistryDecoder,
+    IRegistryEncoder,
+    IRowDecoder,
+)
 from kafkatx.interfaces.storage import (
     IAppended,
     IIncomingLog,
@@ -27,19 +39,25 @@ __all__ = [
     "IAppended",
     "IAssignor",
     "IBalancer",
+    "IBatchDecoder",
     "IConfigurable",
     "IMetadataStore",
     "IDecoder",
     "IEncoder",
     "IEventHandler",
+    "IHeaderEncoder",
     "IIncomingLog",
     "ILogDir",
     "ILogStore",
     "INeedsValidation",
     "IPartitionLog",
     "IPartitioner",
+    "IPreparing",
     "IProducerCallbacks",
     "IRecordFilter",
+    "IRegistryCoder",
+    "IRegistryDecoder",
+    "IRegistryEncoder",
     "IRetentionPolicy",
     "IRowDecoder",
     "ISegmentFacts",

@@ -11,6 +11,8 @@ from kafkatx.interfaces import (
     IPartitioner,
     IProducerCallbacks,
     IRecordFilter,
+    IRegistryDecoder,
+    IRegistryEncoder,
     IRetentionPolicy,
 )
 from kafkatx.named_factory import Extension
@@ -99,6 +101,26 @@ access_log_decoder = Extension(
 )
 avro_decoder = Extension(
     IDecoder, "avro", "kafkatx.decoders.avro:AvroDecoder", "Avro's binary encoding of one schema."
+)
+
+_CODERS = "kafkatx.client.registry.coders"
+registry_avro_encoder = Extension(
+    IRegistryEncoder, "avro", f"{_CODERS}:avro_encoder", "Avro, with a schema registry."
+)
+registry_json_encoder = Extension(
+    IRegistryEncoder, "json-schema", f"{_CODERS}:json_encoder", "JSON with a JSON Schema, from a registry."
+)
+registry_protobuf_encoder = Extension(
+    IRegistryEncoder, "protobuf", f"{_CODERS}:protobuf_encoder", "Protobuf, with a schema registry."
+)
+registry_json_decoder = Extension(
+    IRegistryDecoder, "json-schema", f"{_CODERS}:json_decoder", "JSON with a JSON Schema, from a registry."
+)
+registry_protobuf_decoder = Extension(
+    IRegistryDecoder, "protobuf", f"{_CODERS}:protobuf_decoder", "Protobuf, with a schema registry."
+)
+registry_avro_decoder = Extension(
+    IRegistryDecoder, "avro", f"{_CODERS}:avro_decoder", "Avro, with a schema registry."
 )
 
 plain_callbacks = Extension(

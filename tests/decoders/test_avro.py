@@ -171,7 +171,7 @@ class HeaderTests(SynchronousTestCase):
     def test_unexpected(self) -> None:
         """An unexpected header is recognised, and the error says what to set."""
         error = self.assertRaises(ValueError, decoder(ORDER).decode, "t", registered(7, self.order))
-        self.assertIn("registries are not supported yet", str(error))
+        self.assertIn("set schema.registry.url", str(error))
         self.assertIn("avro.schema.id=7", str(error))
 
 

@@ -192,7 +192,7 @@ class MistakeTests(IngestCase):
         """Mistakes are told in a line, before Spark is started."""
         for more, code, reason in (
             (["--decode", "access_log"], 1, "did you mean access-log"),
-            (["--decode", "avro"], 1, "needs avro.schema"),
+            (["--decode", "avro", "--registry", "http://127.0.0.1:1"], 1, "no schema registry answers"),
             (["-t", "no-such-topic"], 1, "no-such-topic"),
             (["-t", "no topic"], 1, "topic=no topic"),
             (["--partition-by", "nothing"], 1, "nothing"),

@@ -160,6 +160,19 @@ class ClientExampleTests(ExampleTestCase):
         self.assertGreater(len(found), 8)
         self.assertEqual({name for name in found if not hasattr(self, f"test_{name}")}, set())
 
+    def test_schemas(self) -> None:
+        """A dict and an object with an Avro schema are read as dicts."""
+        with EmbeddedBroker({"http.listeners": "HTTP://127.0.0.1:0"}, run_in="process") as broker:
+            text = (EXAMPLES / "client/schemas.py").read_text()
+            text = text.replace("127.0.0.1:9092", broker.bootstrap).replace(
+                "http://127.0.0.1:8081", broker.http
+            )
+            path = self.folder / "schemas.py"
+            path.write_text(text)
+            printed = self.run_python(str(path)).splitlines()
+        expected = ["{'id': 1, 'name': 'Ann', 'age': None}", "{'id': 2, 'name': 'Ben', 'age': 33}"]
+        self.assertEqual(printed, expected)
+
     def test_producer(self) -> None:
         """Records go out one by one, as a list, and many at a time; nothing is lost in between."""
         expected = [

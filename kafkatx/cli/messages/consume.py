@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,11 +12,13 @@ import click
 
 from kafkatx.cli.messages.group_consume import consume_group
 from kafkatx.cli.messages.partition_copy import copy
+from kafkatx.cli.messages.schema_lines import DecodedRenderer, open_readers
 from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import client_settings, cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, names_argument, refused
 from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.options.positions import BEGINNING, END, BadPosition, Position, parse, resolve
+from kafkatx.cli.options.registry import TYPES, open_registry, registry_option
 from kafkatx.cli.output.console import BadProperty, ConsoleRenderer
 from kafkatx.cli.output.renderer import (
     BadFormat,
@@ -37,6 +40,7 @@ Examples:
   kafkatx consume orders --exit
   kafkatx consume orders -o -10 -c 10 -f '%k: %s\\n'
   kafkatx consume --group billing orders payments
+  kafkatx consume orders --exit --decode avro
 \b
 The letters of FORMAT (kcat's):
   %t topic      %p partition       %o offset
@@ -50,7 +54,7 @@ The values of POSITION:
 """
 
 _CLIENT = "this command has no settings of the client library; `kafkatx bench consumer -X` has them"
-_BYTES = "keys and values are printed as bytes; `kafkatx ingest --decode` decodes them"
+_BYTES = "keys and values are printed as bytes; --decode and --decode-key decode them by a schema registry"
 _UNSUPPORTED = {
     "--include": "use `kafkatx tail --regex REGEX`",
     "--whitelist": "use `kafkatx tail --regex REGEX`",
@@ -154,6 +158,13 @@ class Output:
     "--property", "properties", cls=Option, aliases=["--formatter-property"], multiple=True, hidden=True
 )
 @audit_options("Interval of announcements of the number of messages, for kafkatx audit --group")
+@click.option(
+    "--decode",
+    type=click.Choice(TYPES),
+    help="Language of the values' schemas, which a registry has; values are then printed as JSON.",
+)
+@click.option("--decode-key", type=click.Choice(TYPES), help="Likewise for keys.")
+@registry_option
 @refused(_UNSUPPORTED)
 @cluster_options
 def consume(
@@ -173,6 +184,9 @@ def consume(
     properties: tuple[str, ...],
     audit_interval_ms: int,
     audit_topic: str,
+    decode: str | None,
+    decode_key: str | None,
+    registry: str,
     bootstrap: str,
     timeout: float,
 ) -> None:
@@ -197,6 +211,8 @@ def consume(
         idle_s = timeout_ms / 1000
     if group is not None:
         _check_group(start, stop_ms, wanted)
+        if decode is not None or decode_key is not None:
+            raise click.UsageError("--decode and --group exclude each other: decode without a group")
         make: Callable[[str], Renderer] | None = None if as_json else output.renderer
         audit = {"audit.interval.ms": audit_interval_ms, "audit.topic": audit_topic}
         settings = {**client_settings(bootstrap, timeout), "group.id": group, **audit}
@@ -206,11 +222,14 @@ def consume(
         raise click.UsageError("--audit-interval-ms: only a group's members announce what they read (-G)")
     if len(topics) > 1:
         raise click.UsageError("several topics: only a group reads them (-G), or `kafkatx tail`")
-    with connect(bootstrap, timeout) as cluster:
+    with connect(bootstrap, timeout) as cluster, ExitStack() as opened:
         state = cluster.topic(topic)
         partitions = _partitions(state, wanted)
         if as_json:
             rows = JsonRenderer(topic, {p: partition.leader for p, partition in state.partitions.items()})
+        if decode is not None or decode_key is not None:
+            readers = open_readers(opened.enter_context(open_registry(registry, timeout)), decode, decode_key)
+            rows = DecodedRenderer(rows, topic, *readers)
         ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end)
         endless = any(end is None for _, end in ranges.values()) and count is None and idle_s is None
         if endless and not positions and not from_beginning:

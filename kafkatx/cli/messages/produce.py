@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.messages.lines import LineFormat, line_blocks
+from kafkatx.cli.messages.schema_lines import PROPERTIES, LineEncoder, SchemaOptions, schema_options
 from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, accepted, names_argument, refused
+from kafkatx.cli.options.registry import registry_option
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.renderer import unescape
 from kafkatx.cli.output.terminal import hint, interactive, say
@@ -60,6 +62,7 @@ _UNSUPPORTED = {
 Examples:
   echo hello | kafkatx produce orders
   kafkatx produce orders orders.txt --key-separator : --compression zstd
+  kafkatx produce orders orders.json --schema order.avsc
 """
 )
 @names_argument("topic", "--topic")
@@ -124,6 +127,8 @@ Examples:
 @click.option("-q", "--quiet", is_flag=True, help="Print no summary and no progress bar.")
 @accepted("--sync")
 @refused(_UNSUPPORTED)
+@schema_options
+@registry_option
 @cluster_options
 def produce(
     topic: str,
@@ -140,20 +145,29 @@ def produce(
     audit_server: str,
     audit_server_header: str,
     quiet: bool,
+    schema: str | None,
+    key_schema: str | None,
+    schema_type: str | None,
+    subject: str | None,
+    registry: str,
     bootstrap: str,
     timeout: float,
 ) -> None:
     """Write the lines of FILE, or of stdin, to TOPIC.
 
     Each line is a message, without its newline; an empty line is an empty message. Bytes are taken as they
-    are. The topic is created if it does not exist and the broker allows that.
+    are. The topic is created if it does not exist and the broker allows that. With a schema each line is
+    JSON, and becomes a message with that schema.
     """
     from kafkatx.blocking import Writer
     from kafkatx.clientcore.audit.server_header import make_stamp
 
     chosen = _partitioner(partitioner)
     header_list: list[tuple[str, bytes | None]] = [(n, os.fsencode(v)) for n, v in pairs("--header", headers)]
-    lines_are = line_format(key_separator, pairs("--property", properties))
+    given = pairs("--property", properties)
+    lines_are = line_format(key_separator, [(name, v) for name, v in given if name not in PROPERTIES])
+    schemas = SchemaOptions(schema, key_schema, schema_type, subject, registry).with_properties(given)
+    encoder = LineEncoder(topic, schemas, timeout) if schemas.wanted else None
     stamp = make_stamp(audit_server_header, audit_server)
     started = time.monotonic()
     with (
@@ -179,7 +193,7 @@ def produce(
         enabled = None if not quiet and size is not None else False
         with ProgressBar(f"to {topic}", size, in_bytes=True, enabled=enabled) as bar:
             for block in line_blocks(lambda: os.read(fd, READ_BYTES), bar.advance):
-                send(writer, block, lines_are, partition, header_list)
+                send(writer, block, lines_are, partition, header_list, encoder)
                 if size is None and not select.select([fd], [], [], 0)[0]:
                     writer.flush()  # the pipe pauses: its lines are sent at once
             writer.flush()
@@ -217,7 +231,8 @@ def line_format(key_separator: str | None, properties: Sequence[tuple[str, str]]
     if given:
         name = next(iter(given))
         raise click.UsageError(
-            f"--property {name}: there are parse.key, key.separator, ignore.error and null.marker"
+            f"--property {name}: there are parse.key, key.separator, ignore.error and null.marker, and for "
+            f"messages with schemas {', '.join(PROPERTIES)}"
             + ("; --header gives each message the same headers" if "headers" in name else "")
         )
     if separator == b"":
@@ -231,13 +246,19 @@ def send(
     lines_are: LineFormat,
     partition: int | None,
     headers: list[tuple[str, bytes | None]],
+    encoder: LineEncoder | None = None,
 ) -> None:
-    """Give lines to the writer, all at once if they are nothing but values."""
-    if lines_are.plain and not headers:
+    """Give lines to the writer, all at once if they are nothing but values.
+
+    :raises KafkaTXError: a line cannot be encoded; those before it are written.
+    """
+    if lines_are.plain and not headers and encoder is None:
         writer.send_values(lines, partition)
         return
     for line in lines:
         key, value = lines_are.parse(line)
+        if encoder is not None:
+            key, value = encoder.encode(key, value)
         writer.send(value, key, partition, headers)
 
 

@@ -58,7 +58,14 @@ Examples:
 @click.option(
     "--decode",
     metavar="NAME",
-    help="Decoder: json, access-log, avro, string or a plugin's; by default bytes.",
+    help="Decoder: json, access-log, avro, json-schema, protobuf, string or a plugin's; by default bytes.",
+)
+@click.option(
+    "--registry",
+    metavar="URL,...",
+    envvar="KAFKATX_REGISTRY",
+    show_envvar=True,
+    help="Schema registry, for --decode avro, json-schema and protobuf.",
 )
 @click.option(
     "--decoder-setting",
@@ -125,6 +132,7 @@ def ingest(
     once: bool,
     decode: str | None,
     decoder_settings: tuple[str, ...],
+    registry: str | None,
     schema: str | None,
     time_column: str | None,
     commit_every: float,
@@ -158,6 +166,7 @@ def ingest(
     settings = dict(pairs("--decoder-setting", decoder_settings))
     if schema is not None:
         settings["schema"] = schema
+    _add_registry(settings, decode, registry)
     options = IngestOptions(
         ClientSettings(bootstrap, client_id="kafkatx-ingest", timeout_s=timeout),
         ingestion.selection(topics, pattern),
@@ -180,6 +189,16 @@ def ingest(
     )
     conf = dict(pairs("--spark-conf", spark_conf))
     return run(options, master, conf, as_json, quiet)
+
+
+def _add_registry(settings: dict[str, str], decode: str | None, registry: str | None) -> None:
+    """Add the registry's address for decoders that use one: ``avro`` unless its schema is set."""
+    from kafkatx.cli.options.registry import DEFAULT_REGISTRY
+    from kafkatx.schemas.messages.formats import NAMES
+    from kafkatx.spark.ingest.schema_resolver import URL
+
+    if decode in NAMES and URL not in settings and "avro.schema" not in settings:
+        settings[URL] = registry or DEFAULT_REGISTRY
 
 
 def run(options: IngestOptions, master: str, conf: dict[str, str], as_json: bool, quiet: bool) -> int:

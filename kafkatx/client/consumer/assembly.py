@@ -18,9 +18,9 @@ from kafkatx.client.consumer.group.membership import Membership
 from kafkatx.client.consumer.group.rebalance import RebalanceCallbacks
 from kafkatx.client.consumer.offset_resolver import OffsetResolver
 from kafkatx.client.consumer.poll import Poller
+from kafkatx.client.consumer.preparation import decode_settings
 from kafkatx.client.consumer.processor import Processor
-from kafkatx.client.plugins import decoder
-from kafkatx.clientcore.consumer.completed_fetch import DecodeSettings
+from kafkatx.client.registry.access import RegistryAccess
 from kafkatx.clientcore.consumer.fetch_buffer import FetchBuffer
 from kafkatx.clientcore.consumer.fetch_requests import FetchRequests
 from kafkatx.clientcore.consumer.partition_state import COMMITTED, TopicPartitionState
@@ -66,11 +66,8 @@ class ConsumerAssembly:
         self.offset_resolver = OffsetResolver(
             cluster, settings, self.subscriptions, committed, self._offsets_resolved
         )
-        decoding = DecodeSettings(
-            settings[consumer.CHECK_CRCS],
-            decoder(settings, consumer.KEY_DESERIALIZER),
-            decoder(settings, consumer.VALUE_DESERIALIZER),
-        )
+        self.registry = RegistryAccess(settings, self.reactor)
+        decoding = decode_settings(settings, self.registry, self.poller.notify)
         self.fetcher = Fetcher(
             cluster,
             settings,
@@ -133,6 +130,7 @@ class ConsumerAssembly:
             if self._processor is not None and self._processor.running:
                 self._processor.cancel()
             self.subscriptions.remove_partitions(self.subscriptions.assigned_partitions)
+            await self.registry.close()
             if self.auditor is not None:
                 await self.auditor.close(max(0.0, until_s - self.reactor.seconds()))
 

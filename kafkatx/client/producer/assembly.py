@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from kafkatx.client.plugins import configured_instance, encoder
+from kafkatx.client.plugins import coder_part, configured_instance
 from kafkatx.client.producer.audit import SendRecord, make_announcer
 from kafkatx.client.producer.buffer_pool import BufferPool
 from kafkatx.client.producer.flush import Flusher
 from kafkatx.client.producer.intake import Intake
+from kafkatx.client.producer.preparation import PreparationLine, RecordEncoder
 from kafkatx.client.producer.receipts import LostRecords
 from kafkatx.client.producer.sender import Sender
 from kafkatx.client.producer.topic_queues import TopicQueues
+from kafkatx.client.registry.access import RegistryAccess
 from kafkatx.clientcore.audit.server_header import make_accumulator, stamp_of
 from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.producer.config import is_idempotent, limits_of, sender_config_of
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
-from kafkatx.interfaces import IEventHandler, IPartitioner, IProducerCallbacks
+from kafkatx.interfaces import IEncoder, IEventHandler, IPartitioner, IProducerCallbacks
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.records.compression import codec_named
 
@@ -23,6 +25,8 @@ from kafkatx.records.compression import codec_named
 class ProducerParts:
     """Intake, buffer pool, topic queues, accumulator, sender and flusher of one producer.
 
+    :ivar registry: the schema registry that the encoders use.
+    :ivar line: records that wait for their encoder.
     :ivar announcer: None if ``audit.interval.ms`` is 0.
     """
 
@@ -77,14 +81,23 @@ class ProducerParts:
             reactor, self.accumulator, max_block_ms / 1000, self.lost_records, self.sender.set_waiting
         )
         self.sender.settled = self.pool.admit
-        self.flusher = Flusher(self.pool, self.topic_queues, self.accumulator, self.sender, self.lost_records)
+        self.registry = RegistryAccess(settings, reactor)
+        key_encoder, value_encoder = (
+            RecordEncoder.of(coder_part(settings, setting, IEncoder, self.registry.client))
+            for setting in (producer.KEY_SERIALIZER, producer.VALUE_SERIALIZER)
+        )
+        self.line = PreparationLine(reactor, key_encoder, value_encoder, self.lost_records, block_s)
+        self.flusher = Flusher(
+            self.line, self.pool, self.topic_queues, self.accumulator, self.sender, self.lost_records
+        )
         self.intake = Intake(
             self.accumulator,
             self.topic_queues,
             self.pool,
             reactor.seconds,
             callbacks=self.callbacks,
-            encode_key=encoder(settings, producer.KEY_SERIALIZER),
-            encode_value=encoder(settings, producer.VALUE_SERIALIZER),
+            key_encoder=key_encoder,
+            value_encoder=value_encoder,
+            line=self.line,
             block_s=block_s,
         )

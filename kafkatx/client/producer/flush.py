@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.client.producer.buffer_pool import BufferPool
+from kafkatx.client.producer.preparation import PreparationLine
 from kafkatx.client.producer.receipts import FlushReceipt, LostRecords
 from kafkatx.client.producer.sender import Sender
 from kafkatx.client.producer.topic_queues import TopicQueues
@@ -10,16 +11,18 @@ from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 
 
 class Flusher:
-    """Empties one producer: callers that wait for memory, records that wait for metadata, and batches."""
+    """Empties one producer: records that wait for their encoder, for memory and for metadata, and batches."""
 
     def __init__(
         self,
+        line: PreparationLine,
         pool: BufferPool,
         topic_queues: TopicQueues,
         accumulator: RecordAccumulator,
         sender: Sender,
         lost_records: LostRecords,
     ) -> None:
+        self._line = line
         self._pool = pool
         self._topic_queues = topic_queues
         self._accumulator = accumulator
@@ -49,6 +52,7 @@ class Flusher:
             raise self._pool.fork
         self._sender.hurry += 1
         try:
+            await self._line.wait_until_empty()
             await self._pool.wait_until_admitted()
             await self._topic_queues.wait_for_topics()
             await self._settled()

@@ -93,6 +93,8 @@ class Producer:
         self._pool = parts.pool
         self._flusher = parts.flusher
         self._intake = parts.intake
+        self._line = parts.line
+        self._registry = parts.registry
         self._owns_cluster = cluster is None
         self._reactor = self.cluster.reactor
         self._open_batches: dict[str, ProducerBatch] = (
@@ -324,7 +326,12 @@ class Producer:
             for record in records_before_close(self._callbacks):
                 self._send_last(record)
         self._closing = True
-        self._pool.reject_new(ClientClosed("the producer is closed"))
+        closed = ClientClosed("the producer is closed")
+        if self._line.waiting and self._started and timeout_s != 0:
+            self._line.reject_new(closed)
+            await self._line.wait_until_empty()  # each call in it waits for max.block.ms at most
+        self._line.close(closed)
+        self._pool.reject_new(closed)
         if self._started and timeout_s != 0:
             flushing = Deferred.fromCoroutine(self._drain_all())
             if timeout_s is not None:
@@ -347,6 +354,7 @@ class Producer:
             fail_batch(batch, error, self._lost_records)
         if self._handler is not None:
             self._handler.close()
+        await self._registry.close()
         if self._owns_cluster:
             await self.cluster.close()
         self._closed = True

@@ -14,7 +14,7 @@ from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions
 from kafkatx.clientcore.consumer.columns import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import CorruptBatch, Undecodable, UnsupportedBatch
-from kafkatx.errors import CorruptRecords, UnsupportedCompression
+from kafkatx.errors import CorruptRecords, KafkaTXError, UnsupportedCompression
 from kafkatx.records import batch as v2
 from kafkatx.records.compression import LIMIT_BYTES
 from kafkatx.records.conversion import batches
@@ -27,6 +27,16 @@ LAST_OFFSET = (1 << 63) - 1
 Decode: TypeAlias = Callable[[str, "bytes | None"], object]
 """Deserializes a key or a value: called with the topic's name and the bytes."""
 
+DecodeRecord: TypeAlias = Callable[[str, "bytes | None", bytes], object]
+"""Likewise, and called with the record's encoded headers."""
+
+Prepared: TypeAlias = Callable[["KafkaTXError | None"], None]
+"""Called when a batch can be decoded, or with the error that prevents it for now."""
+
+Prepare: TypeAlias = Callable[[str, "DecodedBatch", Prepared], bool]
+"""Called with the topic's name and a batch whose keys and values are still bytes. Returns True if it can be
+decoded now; otherwise calls the function later."""
+
 _LENGTH_AND_MAGIC = Struct(">8xi4xb")
 _EPOCH_AND_MAGIC = Struct(">12xib")
 
@@ -38,12 +48,17 @@ class DecodeSettings:
     :ivar check_crcs: ``check.crcs``.
     :ivar decode_key: deserializer of keys; None leaves bytes. *decode_value* likewise.
     :ivar limit_bytes: limit of a batch's decompressed size.
+    :ivar key_with_headers: in place of *decode_key*, for batches with headers; *value_with_headers* likewise.
+    :ivar prepare: called before a batch is decoded; None: no deserializer needs it.
     """
 
     check_crcs: bool = True
     decode_key: Decode | None = None
     decode_value: Decode | None = None
     limit_bytes: int = LIMIT_BYTES
+    key_with_headers: DecodeRecord | None = None
+    value_with_headers: DecodeRecord | None = None
+    prepare: Prepare | None = None
 
 
 class DecodedBatch:
@@ -108,6 +123,10 @@ class DecodedBatch:
         topic, key, value = self._topic_partition.topic, decoding.decode_key, decoding.decode_value
         at = 0
         try:
+            if (decoding.key_with_headers or decoding.value_with_headers) and any(self.headers):
+                for at in range(len(self.offsets)):
+                    self._decode_with_headers(at, decoding)
+                return
             for at, (key_bytes, value_bytes) in enumerate(zip(self.keys, self.values, strict=True)):
                 if key is not None:
                     self.keys[at] = key(topic, key_bytes)
@@ -117,6 +136,18 @@ class DecodedBatch:
             raise Undecodable(
                 *self._topic_partition, self.offsets[at], str(error), self.records(0, at)
             ) from error
+
+    def _decode_with_headers(self, at: int, decoding: DecodeSettings) -> None:
+        """Deserialize one record's key and value, by its headers if the deserializer reads them."""
+        topic, headers = self._topic_partition.topic, self.headers[at]
+        for column, decode, with_headers in (
+            (self.keys, decoding.decode_key, decoding.key_with_headers),
+            (self.values, decoding.decode_value, decoding.value_with_headers),
+        ):
+            if with_headers is not None:
+                column[at] = with_headers(topic, column[at], headers)
+            elif decode is not None:
+                column[at] = decode(topic, column[at])
 
 
 class CompletedFetch:
@@ -133,6 +164,7 @@ class CompletedFetch:
         "_data",
         "_decoding",
         "_position",
+        "_read_batch",
         "_topic_partition",
         "end_offset",
         "leader_epoch",
@@ -158,6 +190,7 @@ class CompletedFetch:
         self._position = 0
         self._aborted = aborted
         self._decoding = decoding
+        self._read_batch: DecodedBatch | None = None
         self.next_offset = self.end_offset = offset
         self.remaining_bytes = last = 0
         try:
@@ -179,6 +212,18 @@ class CompletedFetch:
     def __bool__(self) -> bool:
         return self.remaining_bytes > 0
 
+    def prepare_next(self, prepared: Prepared) -> bool:
+        """Return True if :meth:`decode_next` may be called now; otherwise call *prepared* later.
+
+        :raises CorruptBatch: as :meth:`decode_next`; UnsupportedBatch likewise.
+        """
+        prepare = self._decoding.prepare
+        if prepare is None:
+            return True
+        if self._read_batch is None:
+            self._read_batch = self._read_next()
+        return not self._read_batch or prepare(self._topic_partition.topic, self._read_batch, prepared)
+
     def decode_next(self) -> DecodedBatch:
         """Decode the next batch; return its records from :attr:`next_offset` on, possibly none.
 
@@ -188,6 +233,15 @@ class CompletedFetch:
         :raises UnsupportedBatch: the codec is unknown or not installed.
         :raises Undecodable: a deserializer failed; the error holds the records before the failed one.
         """
+        batch, self._read_batch = self._read_batch, None
+        if batch is None:
+            batch = self._read_next()
+        if self._decoding.decode_key is not None or self._decoding.decode_value is not None:
+            batch.decode(self._decoding)
+        return batch
+
+    def _read_next(self) -> DecodedBatch:
+        """Read the next batch; its keys and values are bytes."""
         start = self._position
         length, magic = _LENGTH_AND_MAGIC.unpack_from(self._data, start)
         size = length + v2.LOG_OVERHEAD
@@ -207,8 +261,6 @@ class CompletedFetch:
             raise UnsupportedBatch(*self._topic_partition, first, self._end_of(raw), str(error)) from error
         if batch.offsets and batch.offsets[0] < first:
             batch.drop_first(bisect_left(batch.offsets, first))
-        if self._decoding.decode_key is not None or self._decoding.decode_value is not None:
-            batch.decode(self._decoding)
         return batch
 
     def _end_of(self, raw: memoryview) -> int:

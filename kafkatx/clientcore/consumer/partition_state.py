@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import attrs
 
@@ -132,6 +133,8 @@ class TopicPartitionState:
     _batch: DecodedBatch | None = None
     _taken: int = 0
     _batch_bytes: int = 0
+    _before_bytes: int | None = None
+    _awaiting_decoders: bool = False
     _batch_end: int = UNKNOWN
     _offset: int = UNKNOWN
     _done: int = UNKNOWN
@@ -155,7 +158,7 @@ class TopicPartitionState:
     @property
     def ready(self) -> bool:
         """True if there is a record or an error to deliver, and the partition is not stopped."""
-        if self.paused or self.suspended or self.delivery is not None:
+        if self.paused or self.suspended or self.delivery is not None or self._awaiting_decoders:
             return False
         if self.awaiting_validation:
             return self.error is not None
@@ -238,6 +241,7 @@ class TopicPartitionState:
         self.error = None
         self._completed.clear()
         self._undelivered, self._batch, self._batch_bytes = [], None, 0
+        self._before_bytes, self._awaiting_decoders = None, False
         self.fetch_offset = self._offset
         self.fetch_epoch = self.leader_epoch
         self.buffer.release_bytes(self, self.buffered_bytes)
@@ -332,10 +336,16 @@ class TopicPartitionState:
             delivery.on_interrupted()
 
     def _decode(self) -> bool:
-        """Decode the next batch; return False if there is an error in its place."""
+        """Decode the next batch; return False if decoders have to wait, or there is an error in its place."""
         completed = self._completed[0]
-        before = completed.remaining_bytes
+        before = self._before_bytes
+        if before is None:
+            before = self._before_bytes = completed.remaining_bytes
         try:
+            if not completed.prepare_next(partial(self._decoders_prepared, self.revision)):
+                self._awaiting_decoders = True
+                return False
+            self._before_bytes = None
             batch = completed.decode_next()
         except KafkaTXError as error:
             self._fail_at(error)
@@ -352,11 +362,21 @@ class TopicPartitionState:
             self._release()
         return True
 
+    def _decoders_prepared(self, revision: int, error: KafkaTXError | None) -> None:
+        """Go on with the next batch, unless the position was changed meanwhile."""
+        if revision != self.revision:
+            return
+        self._awaiting_decoders = False
+        if error is not None:
+            self._fail_at(error)
+        self.buffer.enqueue(self)
+
     def _fail_at(self, error: KafkaTXError) -> None:
         """Drop all records after a batch that cannot be decoded, but keep those before its bad record."""
         self.revision += 1
         self.error = error
         self._completed.clear()
+        self._before_bytes = None
         end = self._offset
         if isinstance(error, Undecodable):
             self._undelivered, end = list(error.records), error.offset

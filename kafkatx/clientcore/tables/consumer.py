@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkatx.clientcore.tables import registry
 from kafkatx.config.table.row import Section
 
 FETCHING = Section("Fetching", "The size of fetches, start offsets, and decoding.")
@@ -206,7 +207,7 @@ AUDIT_SERVER = AUDIT.string(
     "audit.server", "", "Name of this server in announcements. Empty: the host's name."
 )
 
-SECTIONS = (FETCHING, GROUP, ZOOKEEPER, AUDIT)
+SECTIONS = (FETCHING, GROUP, ZOOKEEPER, AUDIT, registry.REGISTRY, registry.DECODING)
 
 KEPT = Section("", "")
 

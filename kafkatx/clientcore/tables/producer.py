@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkatx.clientcore.tables import registry
 from kafkatx.config.table.row import INT_MAX, Section
 
 DELIVERY = Section("Delivery", "Acknowledgements, retries and time-outs of records.")
@@ -136,7 +137,7 @@ AUDIT_SERVER_HEADER = AUDIT.string(
     "Empty: no header.",
 )
 
-SECTIONS = (DELIVERY, BATCHES, PARTS, AUDIT)
+SECTIONS = (DELIVERY, BATCHES, PARTS, AUDIT, registry.REGISTRY, registry.ENCODING)
 
 KEPT = Section("", "")
 KEPT.boolean("partitioner.adaptive.partitioning.enable", True, "Slow brokers get as many records as others.")

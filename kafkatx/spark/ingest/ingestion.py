@@ -14,6 +14,7 @@ import attrs
 from kafkatx.blocking import Cluster
 from kafkatx.spark.ingest.audit import IngestAudit
 from kafkatx.spark.ingest.decoder import widened
+from kafkatx.spark.ingest.decoder.registered import KnownSchemas
 from kafkatx.spark.ingest.errors import IngestError
 from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.plan import Pending, limited, pending, record_bytes, tasks_of, until
@@ -24,7 +25,7 @@ from kafkatx.spark.ingest.table.files import open_files
 from kafkatx.spark.ingest.table.formats import check_format
 from kafkatx.spark.ingest.table.manifest import CommitCounts, Manifest, StagedFile
 from kafkatx.spark.ingest.table.table import Table, placed
-from kafkatx.spark.ingest.table_decoder import decoding_of, open_table_decoding
+from kafkatx.spark.ingest.table_decoder import decoding_of, open_table_decoding, resolver_of
 from kafkatx.spark.ingest.tasks.jobs import Jobs, disk_error
 from kafkatx.spark.ingest.tasks.task import TaskResult, Work
 from kafkatx.spark.offsets import OffsetRange
@@ -96,7 +97,9 @@ class Ingestion:
         self._report = Report()
         self._loaded = Loaded()
         self._total = self._done = self._lag = 0
-        self._rows = decoding_of(options, last_manifest(table.files))
+        self._resolver = resolver_of(options)
+        known = None if self._resolver is None else self._resolver.schemas
+        self._rows = decoding_of(options, last_manifest(table.files), known)
         table.open(_empty(options))
         self._audit = IngestAudit(options, cluster, table.files, _now_ms)
 
@@ -115,6 +118,9 @@ class Ingestion:
                 self._load_once(found)
         except Stopped:
             pass
+        finally:
+            if self._resolver is not None:
+                self._resolver.close()
         return self._report
 
     def _load_once(self, found: Pending) -> None:
@@ -158,6 +164,7 @@ class Ingestion:
 
     def _load(self, found: Pending, ranges: Sequence[OffsetRange]) -> None:
         """Load these ranges, or as much of them as a commit is to hold."""
+        self._choose_schemas({item.topic for item in ranges if item.size})
         most, last = self._options.max_records, self._table.last
         if not self._rows.final and not (last and last.files):
             most = min(most or FIRST_LOOK_RECORDS, FIRST_LOOK_RECORDS)
@@ -168,7 +175,8 @@ class Ingestion:
             try:
                 results = self._results(staging, wanted, size)
                 drifts = [result.drift for result in results if result.drift]
-                if not drifts:
+                unknown = {bytes.fromhex(frame) for result in results for frame in result.unknown}
+                if not drifts and not unknown:
                     staged = [file for result in results for file in result.files]
                     counts = self._audit.counts(results)
                     self._commit(staging, self._manifest(found, wanted, staged, counts))
@@ -177,7 +185,10 @@ class Ingestion:
                 self._discard(staging)
                 raise
             self._discard(staging)
-            self._widen(drifts)
+            if unknown:
+                self._look_up(unknown)
+            else:
+                self._widen(drifts)
         self._done += size
         self._note(found, {TopicPartition(item.topic, item.partition): item.end for item in wanted})
         self._tell(0)
@@ -203,6 +214,25 @@ class Ingestion:
             audit_interval_ms=options.audit_interval_ms,
         )
         return self._jobs.run(work, tasks, lambda done: self._tell(size * done // len(tasks)))
+
+    def _choose_schemas(self, topics: set[str]) -> None:
+        """Choose the schemas that topics are read as, if a registry has them."""
+        resolver = self._resolver
+        if resolver is not None and topics:
+            changed = self._retry.call(lambda: resolver.begin(topics))
+            self._reopen(resolver.schemas)
+            if changed:
+                log.info("read as the schemas of %s", ", ".join(sorted(topics)))
+
+    def _look_up(self, frames: set[bytes]) -> None:
+        """Look up schemas that messages were written with; the commit's tasks run again."""
+        resolver = self._resolver
+        if resolver is not None:
+            self._retry.call(lambda: resolver.resolve(frames))
+            self._reopen(resolver.schemas)
+
+    def _reopen(self, schemas: KnownSchemas) -> None:
+        self._rows = open_table_decoding(self._options, self._rows.decoding.columns(), schemas)
 
     def _widen(self, drifts: Sequence[Mapping[str, str]]) -> None:
         """Make columns for fields that were never seen; the commit's tasks run again."""

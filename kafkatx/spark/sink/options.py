@@ -14,7 +14,7 @@ import attrs
 from kafkatx.clientcore.producer.accumulator import BATCH_BYTES
 from kafkatx.clientcore.producer.config import limits_of
 from kafkatx.clientcore.settings import ClientSettings
-from kafkatx.clientcore.tables import common, producer
+from kafkatx.clientcore.tables import common, producer, registry
 from kafkatx.errors import RequestError, SettingError
 from kafkatx.names import check_topic_name
 
@@ -33,6 +33,7 @@ _PARTS = "the sink has no part that could be replaced: do it with DataFrame oper
 _REFUSED = {
     "key.serializer": "keys are written as they are; use DataFrame operations to serialize them",
     "value.serializer": "values are written as they are; use DataFrame operations to serialize them",
+    registry.URL.name: "make the column value with kafkatx.spark.to_registry before",
     "partitioner.class": "name the partition in a column of that name",
     **dict.fromkeys(
         ("key.encoder", "value.encoder", "serializer.class", "callback.handler", "event.handler"), _PARTS

@@ -11,7 +11,8 @@ from zope.interface.verify import verifyObject
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT, ProducerBatch
 from kafkatx.clientcore.producer.values import ProducerRecord
-from kafkatx.interfaces import IDecoder, IEncoder, IEventHandler, IProducerCallbacks
+from kafkatx.errors import NotPrepared
+from kafkatx.interfaces import IDecoder, IEncoder, IEventHandler, IPreparing, IProducerCallbacks
 from kafkatx.records.builder import BatchBuilder
 
 if TYPE_CHECKING:
@@ -85,6 +86,62 @@ class EncoderContract(_Case):
         except Exception:
             return
         self.fail(f"{value!r} was taken, and gave {made!r}")
+
+
+class PreparingContract(_Case):
+    """For an :class:`~kafkatx.interfaces.IPreparing`."""
+
+    def make_encoder(self) -> Any:
+        """Return an encoder that is not prepared for :meth:`sample`; its server does not answer yet."""
+        raise NotImplementedError
+
+    def sample(self) -> Any:
+        """Return a value that it can encode once it is prepared."""
+        raise NotImplementedError
+
+    def answer(self) -> None:
+        """Send the server's answers to all requests."""
+        raise NotImplementedError
+
+    def prepare(self, encoder: Any) -> Deferred[Any]:
+        """Start a preparation; check that it has not ended."""
+        asked: Deferred[Any] = encoder.prepare(TOPIC, self.sample())
+        self.assertIsInstance(asked, Deferred)
+        self.assertNoResult(asked)
+        return asked
+
+    def test_interfaces(self) -> None:
+        """Check that it provides IEncoder and IPreparing."""
+        encoder = self.make_encoder()
+        self.assertTrue(verifyObject(IEncoder, encoder))
+        self.assertTrue(verifyObject(IPreparing, encoder))
+
+    def test_prepared(self) -> None:
+        """Check that encode raises NotPrepared at first, and works when the preparation has ended."""
+        encoder = self.make_encoder()
+        self.assertRaises(NotPrepared, encoder.encode, TOPIC, self.sample())
+        asked = self.prepare(encoder)
+        self.assertRaises(NotPrepared, encoder.encode, TOPIC, self.sample())
+        self.answer()
+        self.successResultOf(asked)
+        self.assertIsInstance(encoder.encode(TOPIC, self.sample()), bytes)
+        self.assertIsNone(encoder.prepare(TOPIC, self.sample()))
+
+    def test_none(self) -> None:
+        """Check that a tombstone needs no preparation."""
+        encoder = self.make_encoder()
+        self.assertIsNone(encoder.prepare(TOPIC, None))
+        self.assertIsNone(encoder.encode(TOPIC, None))
+
+    def test_cancelled(self) -> None:
+        """Check that a caller who cancels its preparation leaves those of others alone."""
+        encoder = self.make_encoder()
+        first, second = self.prepare(encoder), self.prepare(encoder)
+        first.addErrback(lambda failure: None)
+        first.cancel()
+        self.answer()
+        self.successResultOf(second)
+        self.assertIsInstance(encoder.encode(TOPIC, self.sample()), bytes)
 
 
 class PartitionerContract(_Case):

@@ -148,7 +148,9 @@ class OptionTests(IngestCase):
         """Other mistakes are exit code 1 and one line, also before Spark is started."""
         for arguments, reason in (
             (["--decode", "jsn"], "did you mean json"),
-            (["--decode", "avro"], "needs avro.schema"),
+            (["--decode", "avro", "--decoder-setting", "avro.schema=@"], "avro.schema"),
+            (["--decode", "avro", "--registry", "ftp://x"], "schema.registry.url"),
+            (["--decode", "protobuf", "--decoder-setting", "x=1"], "x: decoder protobuf"),
             (["--decode", "json", "--schema", "a NONSENSE"], "there is no type 'nonsense'"),
             (["--schema", "a INT"], "choose a decoder"),
             (["--partition-by", "date,date"], "named twice"),

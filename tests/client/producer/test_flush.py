@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.producer.buffer_pool import BufferPool
 from kafkatx.client.producer.flush import Flusher
+from kafkatx.client.producer.preparation import PreparationLine, RecordEncoder
 from kafkatx.client.producer.receipts import LostRecords
 from kafkatx.client.producer.sender import Sender
 from kafkatx.client.producer.topic_queues import TopicQueues
@@ -32,7 +33,9 @@ class FlusherTests(SynchronousTestCase):
         self.queues = TopicQueues(cluster, self.accumulator, self.sender, partitioner, self.lost, block_s=5.0)
         self.pool = BufferPool(self.clock, self.accumulator, 5.0, self.lost, self.sender.set_waiting)
         self.sender.settled = self.pool.admit
-        self.flusher = Flusher(self.pool, self.queues, self.accumulator, self.sender, self.lost)
+        none = RecordEncoder()
+        self.line = PreparationLine(self.clock, none, none, self.lost, 5.0)
+        self.flusher = Flusher(self.line, self.pool, self.queues, self.accumulator, self.sender, self.lost)
 
     def put(self, receipt: Any = None) -> None:
         """Append a record."""

@@ -36,6 +36,8 @@ class Decoded(NamedTuple):
     If it is not empty, the caller passes it to ``widened`` and decodes the rows again, as they lack these
     fields.
     """
+    unknown: frozenset[bytes] = frozenset()
+    """Beginnings of messages whose schema has to be looked up; the rows are to be decoded again then."""
 
 
 class Decoding(Protocol):

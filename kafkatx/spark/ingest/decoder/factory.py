@@ -7,8 +7,11 @@ from typing import Any
 
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import IDecoder, IRowDecoder
+from kafkatx.schemas.types import InvalidSchema
 from kafkatx.spark.ingest.decoder.decoder import KAFKA_COLUMNS, Decoding, Undecoded
 from kafkatx.spark.ingest.decoder.plugin import DeclaredDecoding, InferringDecoding
+from kafkatx.spark.ingest.decoder.registered import KnownSchemas, RegisteredDecoding
+from kafkatx.spark.ingest.decoder.schema_columns import evolved, schema_columns
 from kafkatx.spark.ingest.table.columns import Column, arrow_type, ddl_type, parse_ddl
 
 SCHEMA = "schema"
@@ -22,6 +25,7 @@ def open_decoding(
     time_column: str | None = None,
     include_headers: bool = False,
     partition_by: Sequence[str] = (),
+    schemas: KnownSchemas | None = None,
 ) -> Decoding:
     """Return the decoding of a decoder.
 
@@ -30,8 +34,11 @@ def open_decoding(
     :param settings: the decoder's own, and ``schema``.
     :param time_column: a column that is a timestamp if no schema says what it is: text in it is parsed.
     :param partition_by: records whose values of these columns make no folder's name are dead letters.
+    :param schemas: those of a registry, if the decoder uses one; *settings* are not looked at then.
     :raises SettingError: there is no such decoder, or no such setting; the table has other columns.
     """
+    if name is not None and schemas is not None:
+        return _registered(name, columns or (), schemas, time_column, partition_by)
     if name is None:
         if settings:
             raise SettingError(f"{min(settings)} is set, and nothing is decoded: choose a decoder")
@@ -53,6 +60,28 @@ def open_decoding(
             fixed=True,
         )
     return InferringDecoding(name, decoder, _with_time(columns or (), time_column), time_column, partition_by)
+
+
+def _registered(
+    name: str,
+    known: Iterable[Column],
+    schemas: KnownSchemas,
+    time_column: str | None,
+    partition_by: Sequence[str],
+) -> Decoding:
+    """Return the decoding by a registry's schemas: the table gets the columns of all topics' schemas.
+
+    :raises SettingError: one of them cannot become a table, or not beside the others.
+    """
+    columns = list(known)
+    for topic, reader in schemas.readers.items():
+        try:
+            declared = schema_columns(reader.schema, reader.dependencies)
+        except InvalidSchema as error:
+            raise SettingError(f"the schema of topic {topic}: {error}") from error
+        _check_names(declared)
+        columns = evolved(columns, declared)
+    return RegisteredDecoding(name, schemas, columns, time_column, partition_by)
 
 
 def make_decoder(name: str, settings: Mapping[str, str]) -> Any:

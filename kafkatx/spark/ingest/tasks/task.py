@@ -30,6 +30,9 @@ from kafkatx.spark.options.client import ClientSettings
 from kafkatx.spark.source.plan import DataLoss
 from kafkatx.spark.source.range_reader import read_range
 
+MOST_UNKNOWN = 1000
+"""A task reports no more schemas than about this many at once."""
+
 LOST, AWAY, DISK, FAILED = "lost", "away", "disk", "failed"
 
 _SOURCE_TYPES = {"topic": "string", "partition": "int", "offset": "bigint", "timestamp": "timestamp"}
@@ -70,6 +73,7 @@ class TaskResult:
     """The result of a task.
 
     :ivar drift: fields that the table has no columns for, and their types: nothing was written then.
+    :ivar unknown: beginnings of messages whose schemas have to be looked up, in hexadecimal: likewise.
     :ivar error: what went wrong; None if nothing did. ``kind`` is one of the four above.
     :ivar counted: the counts for the audit.
     """
@@ -80,6 +84,7 @@ class TaskResult:
     kind: str | None = None
     error: str | None = None
     counted: tuple[Counted, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return the result as a row for Spark."""
@@ -91,7 +96,8 @@ def parse_result(text: str) -> TaskResult:
     found = json.loads(text)
     files = tuple(StagedFile(**file) for file in found["files"])
     counted = tuple((*place, tuple(map(tuple, windows))) for *place, windows in found["counted"])
-    return TaskResult(**{**found, "files": files, "counted": counted})
+    unknown = tuple(found["unknown"])
+    return TaskResult(**{**found, "files": files, "counted": counted, "unknown": unknown})
 
 
 @attrs.frozen
@@ -132,6 +138,7 @@ class _Running:
         self._work = work
         self._task = task
         self._drift: dict[str, str] = {}
+        self._unknown: set[bytes] = set()
         self._counts = TaskCounts(work.audit_interval_ms)
         self._offset_column = _offset_column(work.decoded)
         self._partitioning = Partitioning(work.partition_by, work.time_column)
@@ -163,8 +170,9 @@ class _Running:
                 for batch in self._read(item):
                     self._take(item, batch)
                 self._counts.end(item)
-            if self._drift:
-                return TaskResult(self._task, drift=self._drift)
+            if self._drift or self._unknown:
+                unknown = tuple(sorted(frame.hex() for frame in self._unknown))
+                return TaskResult(self._task, drift=self._drift, unknown=unknown)
             files = (*self._rows.close(), *self._dead.close())
             return TaskResult(self._task, files=files, counted=self._counts.result())
 
@@ -173,11 +181,13 @@ class _Running:
         return read_range(work.client, item, work.include_headers, work.fail_on_data_loss)
 
     def _take(self, item: OffsetRange, batch: pa.RecordBatch) -> None:
-        """Write a batch's rows; after the first drift only look on, for all is to be done again."""
-        rows, dead, drift = self._work.decoding.decode(item.topic, batch)
+        """Write a batch's rows; after the first drift or unknown schema only look on: all is done again."""
+        rows, dead, drift, unknown = self._work.decoding.decode(item.topic, batch)
         if drift:
             self._drift = merged(self._work.decoding.columns(), [self._drift, drift])
-        if self._drift:
+        if len(self._unknown) < MOST_UNKNOWN:
+            self._unknown |= unknown
+        if self._drift or self._unknown:
             return
         for values, part in self._partitioning.split(rows):
             self._rows.add(values, part)

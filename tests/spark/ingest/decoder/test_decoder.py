@@ -19,7 +19,7 @@ class UndecodedTests(SynchronousTestCase):
     def test_decode(self) -> None:
         """Each record is a row, unchanged; there are neither dead letters nor drift."""
         records = batch([b"a", None])
-        rows, dead, drift = Undecoded().decode("t", records)
+        rows, dead, drift, _ = Undecoded().decode("t", records)
         self.assertIs(rows, records)
         self.assertEqual((dead, drift), (None, {}))
 

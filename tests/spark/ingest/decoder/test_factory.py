@@ -28,7 +28,7 @@ class OpenTests(SynchronousTestCase):
             self.assertEqual([column.name for column in decoding.columns()], arrow_schema(headers).names)
             self.assertEqual(decoding.time_column, "timestamp")
         found = batch([b"x"])
-        self.assertEqual(decoding.decode("t", found), (found, None, {}))
+        self.assertEqual(decoding.decode("t", found), (found, None, {}, frozenset()))
 
     def test_unknown(self) -> None:
         """An unknown decoder is reported with the nearest name, and an unknown setting by its name."""

@@ -1,0 +1,1 @@
+"""``kafkatx schemas``: the schemas of a registry."""

@@ -1,0 +1,1 @@
+"""The Twisted client of a schema registry, and the encoders and decoders that use it."""

@@ -1,0 +1,1 @@
+"""The client's side of a schema registry, pure: requests, replies, settings, subjects, schema cache."""

@@ -1,0 +1,37 @@
+"""The errors of a schema registry, with Confluent's codes."""
+
+from __future__ import annotations
+
+from kafkatx.errors import KafkaTXError
+
+SUBJECT_NOT_FOUND, VERSION_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40402, 40403
+INVALID_SCHEMA = 42201
+INCOMPATIBLE = 409
+"""The HTTP status; the code in the body is 409 or 40901, by the registry's version."""
+
+
+class RegistryError(KafkaTXError):
+    """The registry answers with an error.
+
+    :ivar status: the HTTP status.
+    :ivar code: Confluent's ``error_code``; the status if the reply has none.
+    """
+
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(f"schema registry: {message} (error {code})")
+        self.status = status
+        self.code = code
+
+    @property
+    def not_found(self) -> bool:
+        """True if the subject, version or schema does not exist."""
+        return self.status == 404
+
+    @property
+    def retriable(self) -> bool:
+        """True if another registry, or the same one later, may answer otherwise."""
+        return self.status >= 500 or self.status in (408, 429)
+
+
+class RegistryUnavailable(KafkaTXError):
+    """No registry of ``schema.registry.url`` answers, or its answer is not that of a registry."""

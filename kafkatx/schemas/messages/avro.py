@@ -1,0 +1,176 @@
+"""Avro's binary encoding, by fastavro.
+
+Data of a schema that contains itself are read by fastavro's reader in Python, whose depth is limited, and
+are checked before they are written: the reader and the writer in C end the process when data are nested
+deeply enough.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+from kafkatx.schemas.messages import avro_shape
+from kafkatx.schemas.messages.avro_quick import quick_writer
+from kafkatx.schemas.messages.errors import BadPayload, BadValue
+from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.imports import Import
+from kafkatx.schemas.messages.plain import plain
+from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
+
+
+class AvroFormat:
+    """Values are what fastavro takes: a record is a dict, or an object with the fields of the record."""
+
+    type = SchemaType.AVRO
+    checked = True
+
+    def schema_of(self, given: Any) -> tuple[Schema, str] | None:
+        """Return the schema that an application gave; a class tells it by ``__schema__``."""
+        text = given if isinstance(given, (str, Schema)) else getattr(given, "__schema__", None)
+        if text is None:
+            return None
+        schema = text if isinstance(text, Schema) else Schema(str(text))
+        # What it refers to is not known yet, and its own name does not need it.
+        return schema, _name(load_json(schema.text))
+
+    def imports(self, given: Any) -> Sequence[Import]:
+        """Return nothing: a schema names its references."""
+        return ()
+
+    def writer(
+        self, schema: Schema, dependencies: Dependencies, prefix: bytes, given: Any
+    ) -> tuple[bytes, Write]:
+        """Return a function that writes a message."""
+        parsed, named = parse_named(schema, dependencies)
+        from fastavro import schemaless_writer
+
+        def write(value: Any) -> bytes:
+            stream = BytesIO()
+            stream.write(prefix)
+            try:
+                schemaless_writer(stream, parsed, value)
+                return stream.getvalue()
+            except Exception:
+                return write_plain(value)
+
+        def write_quickly(value: Any) -> bytes:
+            try:
+                return quick(value)  # type: ignore[misc]
+            except Exception:
+                return write(value)
+
+        def write_plain(value: Any) -> bytes:
+            """Write objects as dicts; raise BadValue if that fails as well."""
+            stream = BytesIO()
+            stream.write(prefix)
+            try:
+                schemaless_writer(stream, parsed, plain(value))
+            except Exception as error:  # fastavro raises many kinds of errors
+                raise BadValue(f"the value does not match the schema: {described(error)}") from error
+            return stream.getvalue()
+
+        if avro_shape.is_recursive(parsed, named):
+            return b"", write_plain
+        quick = quick_writer(parsed, named, prefix)
+        return b"", write if quick is None else write_quickly
+
+    def reader(
+        self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
+    ) -> Read:
+        """Return a function that reads a payload.
+
+        :param target: a schema, its text, or a pair of a schema and its dependencies.
+        """
+        parsed, recursive = parse(schema, dependencies)
+        reader_schema: Any = None
+        if target is not None:
+            wanted, others = target if isinstance(target, tuple) else (target, {})
+            reader_schema, also = parse(wanted if isinstance(wanted, Schema) else Schema(str(wanted)), others)
+            recursive = recursive or also
+        if recursive:
+            from fastavro._read_py import schemaless_reader
+        else:
+            from fastavro import schemaless_reader
+
+        def read(data: bytes, start: int) -> Any:
+            stream = BytesIO(data)
+            stream.seek(start)
+            try:
+                value = schemaless_reader(stream, parsed, reader_schema)
+            except Exception as error:  # fastavro raises many kinds of errors
+                raise BadPayload(f"it does not match the schema: {described(error)}") from error
+            if stream.tell() != len(data):
+                raise BadPayload(
+                    f"it does not match the schema: {len(data) - stream.tell()} bytes are left over"
+                )
+            return value
+
+        return read
+
+
+def parse(schema: Schema, dependencies: Dependencies) -> tuple[Any, bool]:
+    """Return a schema as fastavro parses it, and True if it contains itself; raises as
+    :func:`parse_named`.
+    """
+    parsed, named = parse_named(schema, dependencies)
+    return parsed, avro_shape.is_recursive(parsed, named)
+
+
+def parse_named(schema: Schema, dependencies: Dependencies) -> tuple[Any, avro_shape.Named]:
+    """Return a schema as fastavro parses it, and the named schemas in it.
+
+    :raises InvalidSchema: it is not valid, or has an array whose size a short message can make unbounded.
+    """
+    try:
+        from fastavro import parse_schema
+    except ImportError:
+        raise InvalidSchema("Avro needs fastavro: pip install 'kafkatx[avro]'") from None
+    named: dict[str, Any] = {}
+    try:
+        for other in dependencies.values():
+            parse_schema(load_json(other.text), named)
+        parsed = parse_schema(load_json(schema.text), named)
+    except InvalidSchema:
+        raise
+    except Exception as error:  # fastavro raises many kinds of errors
+        raise InvalidSchema(f"no Avro schema: {described(error)}") from error
+    items = avro_shape.unbounded_array(parsed, named)
+    if items is not None:
+        raise InvalidSchema(f"an array of {items!r} has items of no bytes")
+    return parsed, named
+
+
+def load_json(text: str) -> Any:
+    """Parse JSON; the bare name of a type is taken as well.
+
+    :raises InvalidSchema: it is something else.
+    """
+    if text.strip() in avro_shape.PRIMITIVE:
+        return text.strip()
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidSchema(f"no Avro schema: it is not JSON: {described(error)}") from None
+    if not isinstance(found, (str, list, dict)):
+        raise InvalidSchema(f"no Avro schema: {text[:60]}")
+    return found
+
+
+def _name(schema: object) -> str:
+    if isinstance(schema, str):
+        return schema if schema in avro_shape.PRIMITIVE else ""
+    if not isinstance(schema, dict):
+        return ""
+    name, space = schema.get("name"), schema.get("namespace")
+    if not isinstance(name, str):
+        return _name(schema.get("type"))
+    return f"{space}.{name}" if "." not in name and isinstance(space, str) and space else name
+
+
+def described(error: BaseException) -> str:
+    """Return the kind and the message of an error, shortened, in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

@@ -1,0 +1,1 @@
+"""Protobuf messages of schemas: their classes, and their values. Pure."""

@@ -1,0 +1,168 @@
+"""Protobuf messages: of classes that the application has, or that are made from the schema."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kafkatx.schemas import framing
+from kafkatx.schemas.messages.errors import BadPayload, BadValue
+from kafkatx.schemas.messages.format import Read, Write
+from kafkatx.schemas.messages.imports import Import
+from kafkatx.schemas.messages.plain import plain
+from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses, message_indexes
+from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
+
+Indexes = tuple[int, ...]
+
+
+class ProtobufFormat:
+    """Values to write are messages, dicts or objects with the fields; values that are read are messages.
+
+    Readers and writers take a class of messages, or make one from the schema. The schema of a class is the
+    descriptor of its file, in base64, as Confluent's client for Python registers it.
+    """
+
+    type = SchemaType.PROTOBUF
+    checked = True
+
+    def schema_of(self, given: Any) -> tuple[Schema, str] | None:
+        """Return the schema that an application gave; a class of messages is one."""
+        if isinstance(given, Schema):
+            return given, self.name(given, {})
+        if isinstance(given, str):
+            schema = Schema(given, SchemaType.PROTOBUF)
+            return schema, self.name(schema, {})
+        descriptor = _descriptor(given)
+        if descriptor is None:
+            return None
+        return _file_schema(descriptor.file), str(descriptor.full_name)
+
+    def imports(self, given: Any) -> Sequence[Import]:
+        """Return the files that the file of a class imports, without Google's own."""
+        descriptor = _descriptor(given)
+        return () if descriptor is None else _imports(descriptor.file)
+
+    def name(self, schema: Schema, dependencies: Dependencies) -> str:
+        """Return the full name of the first message."""
+        return MessageClasses(schema, dependencies).first_name
+
+    def writer(
+        self, schema: Schema, dependencies: Dependencies, prefix: bytes, given: Any
+    ) -> tuple[bytes, Write]:
+        """Return the message indexes, and a function that writes a message."""
+        descriptor = _descriptor(given)
+        if descriptor is None:
+            indexes: Indexes = framing.FIRST_MESSAGE
+            kind = MessageClasses(schema, dependencies).at(indexes)
+        else:
+            indexes, kind = message_indexes(descriptor), given
+        encoded = framing.encode_indexes(indexes)
+        start = prefix + encoded if prefix else b""
+
+        def write(value: Any) -> bytes:
+            if value.__class__ is not kind:
+                value = _message(kind, value)
+            try:
+                return start + bytes(value.SerializeToString())
+            except Exception as error:  # google.protobuf.message.EncodeError
+                raise BadValue(f"the message cannot be written: {error}") from error
+
+        return encoded, write
+
+    def reader(
+        self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
+    ) -> Read:
+        """Return a function that reads a payload; *target* is a class of messages."""
+        if target is not None and _descriptor(target) is None:
+            raise InvalidSchema(f"{target!r} is no class of Protobuf messages")
+        class_at = _class_finder(schema, dependencies, target)
+        known: dict[Indexes, Any] = {}
+
+        def find(path: Indexes) -> Any:
+            kind = known[path] = class_at(path)
+            return kind
+
+        if indexes is not None:
+            only = find(framing.decode_indexes(indexes, 0)[0])
+            return lambda data, start: _parsed(only, data, start)
+
+        def read(data: bytes, start: int) -> Any:
+            if data[start : start + 1] == b"\0":
+                path, at = framing.FIRST_MESSAGE, start + 1
+            else:
+                try:
+                    path, at = framing.decode_indexes(data, start)
+                except framing.BadFrame as error:
+                    raise BadPayload(str(error)) from error
+            return _parsed(known.get(path) or find(path), data, at)
+
+        return read
+
+
+def _descriptor(given: Any) -> Any:
+    descriptor = getattr(given, "DESCRIPTOR", None)
+    return descriptor if hasattr(descriptor, "full_name") and hasattr(descriptor, "file") else None
+
+
+def _file_schema(file: Any) -> Schema:
+    return Schema(base64.b64encode(file.serialized_pb).decode(), SchemaType.PROTOBUF)
+
+
+def _imports(file: Any) -> tuple[Import, ...]:
+    return tuple(
+        Import(other.name, _file_schema(other), _imports(other))
+        for other in file.dependencies
+        if not other.name.startswith("google/protobuf/")
+    )
+
+
+def _class_finder(schema: Schema, dependencies: Dependencies, target: Any) -> Callable[[Indexes], Any]:
+    if target is not None:
+        return lambda path: target
+    classes = MessageClasses(schema, dependencies)
+
+    def class_at(path: Indexes) -> Any:
+        try:
+            return classes.at(path)
+        except InvalidSchema as error:
+            raise BadPayload(str(error)) from error
+
+    return class_at
+
+
+def _parsed(kind: Any, data: bytes, start: int) -> Any:
+    message = kind()
+    try:
+        message.ParseFromString(bytes(data[start:]))
+    except Exception as error:  # google.protobuf.message.DecodeError
+        raise BadPayload(f"it is no {kind.DESCRIPTOR.full_name}: {error}") from error
+    return message
+
+
+def _message(kind: Any, value: Any) -> Any:
+    """Return a message with the fields of a dict or an object."""
+    from google.protobuf.json_format import ParseDict, ParseError
+
+    if hasattr(value, "SerializeToString"):
+        if value.DESCRIPTOR.full_name != kind.DESCRIPTOR.full_name:
+            raise BadValue(f"a {value.DESCRIPTOR.full_name}, and the schema's is {kind.DESCRIPTOR.full_name}")
+        return value
+    try:
+        fields = plain(value)
+        if not isinstance(fields, dict):
+            raise BadValue(f"a {type(value).__name__} has no fields")
+        try:
+            return kind(**fields)
+        except (TypeError, ValueError):  # bytes in base64, enums by name in other places: as in JSON
+            return ParseDict(fields, kind())
+    except (ParseError, ValueError, TypeError) as error:
+        raise BadValue(f"the value does not match {kind.DESCRIPTOR.full_name}: {error}") from error
+
+
+def as_dict(message: Any) -> Any:
+    """Return a message as a dict of JSON, with the names of the schema."""
+    from google.protobuf.json_format import MessageToDict
+
+    return MessageToDict(message, preserving_proto_field_name=True)

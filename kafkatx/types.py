@@ -139,6 +139,16 @@ class ElectionKind(enum.Enum):
     """Any live replica, for a partition without a leader; records may be lost."""
 
 
+class Marker(NamedTuple):
+    """The content of a transaction's marker.
+
+    :ivar coordinator_epoch: the epoch of the coordinator that decided on the outcome.
+    """
+
+    committed: bool
+    coordinator_epoch: int
+
+
 class ActiveProducer(NamedTuple):
     """The state of one idempotent producer in a partition (KIP-98, KIP-664)."""
 

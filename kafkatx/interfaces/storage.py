@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kafkatx.config.broker_config import BrokerConfig
     from kafkatx.config.log_config import LogConfig
-    from kafkatx.types import ActiveProducer, DirectoryChanges, Expected, Records, TopicPartition
+    from kafkatx.types import ActiveProducer, DirectoryChanges, Expected, Marker, Records, TopicPartition
 
 
 NEEDS_VALIDATION = -2
@@ -95,6 +95,7 @@ class IPartitionLog(Interface):
         now_ms: int,
         one_batch: bool,
         validated: object = None,
+        verified: bool = False,
     ) -> IAppended:
         """Validate and stage the records of one produce request for this partition.
 
@@ -108,11 +109,54 @@ class IPartitionLog(Interface):
         :param validated: the value that ``validate`` of an earlier append of the same records returned (the
             result may be NEEDS_VALIDATION again if the log has changed since), :data:`TRUSTED` or
             :data:`DEFER_VALIDATION`.
+        :param verified: the batch may be part of a transaction: the transaction coordinator knows that the
+            producer's transaction has this partition (KIP-890), or :meth:`has_transaction` is true. Without
+            it such a batch is refused with INVALID_TXN_STATE. So is any other batch of a producer with an
+            open transaction.
         :return: :class:`IAppended`. Errors of the input are codes in it, never exceptions:
             CORRUPT_MESSAGE, INVALID_RECORD, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP,
-            OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNSUPPORTED_COMPRESSION_TYPE.
+            OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, UNSUPPORTED_COMPRESSION_TYPE,
+            INVALID_TXN_STATE.
             A duplicate of one of the producer's last five batches succeeds with the original offsets and
             stages nothing.
+        """
+
+    def append_marker(
+        producer_id: int,
+        producer_epoch: int,
+        marker: Marker,
+        leader_epoch: int,
+        now_ms: int,
+        bumps_epoch: bool = False,
+    ) -> IAppended:
+        """Stage the marker that ends a producer's transaction here, if it has one open.
+
+        :param producer_epoch: the marker's; see *bumps_epoch*.
+        :param marker: the outcome, and the coordinator's epoch.
+        :param bumps_epoch: the transaction is of version 2 (KIP-890): the epoch is above that of its batches.
+        :return: with the error TRANSACTION_COORDINATOR_FENCED if a later coordinator has written a marker of
+            the producer, INVALID_PRODUCER_EPOCH if the epoch is an earlier one.
+        """
+
+    def has_transaction(producer_id: int, producer_epoch: int) -> bool:
+        """Return True if a producer has an open transaction here, in this epoch; staged batches count."""
+
+    def last_stable_offset(high_watermark: int) -> int:
+        """Return the end for readers of committed records, exclusive.
+
+        It is the least of the high watermark and the first offsets of all transactions without a marker below
+        it, but not below the log's start.
+
+        :param high_watermark: may not go back behind the marker of a transaction.
+        """
+
+    def aborted_transactions(offset: int, end_offset: int, most: int) -> tuple[int, list[tuple[int, int]]]:
+        """Return the aborted transactions that a reader from *offset* to *end_offset* must know.
+
+        If there are more than *most*, the range is made shorter; it is never empty.
+
+        :param end_offset: exclusive; at most the last stable offset.
+        :return: the end of the range, and (producer id, first offset) of each, by first offset.
         """
 
     def begin_epoch(leader_epoch: int) -> None:
@@ -130,8 +174,8 @@ class IPartitionLog(Interface):
         """Stage the batches of a fetch reply as they are: offsets, leader epochs, timestamps, every byte.
 
         Nothing is decompressed or copied: *records* must not change until :meth:`write`. Batches may be of
-        any magic. A partial batch at the end, as Fetch may send it, is left out. The state of producers is
-        updated without a check of their sequences.
+        any magic. A partial batch at the end, as Fetch may send it, is left out. The state of producers and
+        their transactions is updated without a check of sequences and epochs.
 
         A gap before a batch is what compaction has left on the leader. The first batch of an empty log may
         also begin below the log's end if it reaches there: the log then begins with that batch

@@ -76,8 +76,7 @@ class CheckTests(SynchronousTestCase):
         before = dict(producers.states)
         undo = [(1, producers.record(1, 5, 1, 101, 101, 9)), (2, producers.record(2, 0, 0, 102, 102, 9))]
         self.assertNotEqual(producers.states, before)
-        for producer_id, state in undo:
-            producers.restore(producer_id, state)
+        producers.restore(undo)
         self.assertEqual(producers.states, before)
 
     def test_new_epoch_forgets(self) -> None:

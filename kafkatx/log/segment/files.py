@@ -16,8 +16,9 @@ from kafkatx.log.segment.index import OffsetIndex, TimeIndex
 from kafkatx.types import SharedFile
 
 LOG, INDEX, TIME_INDEX, SNAPSHOT, DELETED = ".log", ".index", ".timeindex", ".snapshot", ".deleted"
-_SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, ".txnindex")
-"""All suffixes that a segment may have; only Apache Kafka writes the last one."""
+TRANSACTION_INDEX = ".txnindex"
+_SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, TRANSACTION_INDEX)
+"""All suffixes that a segment may have; it has the last one only if transactions were aborted in it."""
 
 
 def file_name(base_offset: int, suffix: str) -> str:

@@ -42,6 +42,8 @@ class Cleaned:
     """A new segment, on the disk, and the base offsets of those that it replaces.
 
     The new file's modification time is that of the last of those.
+
+    :ivar aborted: the entries of its ``.txnindex`` (:mod:`kafkatx.log.transactions.aborted`).
     """
 
     base_offset: int
@@ -49,6 +51,7 @@ class Cleaned:
     size: int
     max_timestamp: int
     max_timestamp_offset: int
+    aborted: tuple[tuple[int, int, int, int], ...] = ()
 
 
 class CleanedSegment(LogSegment):

@@ -13,6 +13,7 @@ from kafkatx.log.append.appender import Appender
 from kafkatx.log.append.result import Appended
 from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
+from kafkatx.log.transactions.ended import EndedTransactions
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch
 
 
@@ -20,7 +21,9 @@ class AppenderCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Make an appender of a log with ten records of epoch 2."""
         self.epochs = LeaderEpochCache([(2, 0)])
-        self.appender = Appender(TP, LogConfig(), ProducerStateManager(), self.epochs, 10)
+        self.appender = Appender(
+            TP, LogConfig(), ProducerStateManager(), EndedTransactions(), self.epochs, 10
+        )
 
     def append(
         self, count: int = 1, epoch: int = 2, producer: tuple[int, int, int] = (-1, -1, -1)

@@ -35,7 +35,7 @@ class CheckTests(SynchronousTestCase):
         found = self.check(first, second, next_offset=4, latest=2)
         self.assertEqual(found.batches, [info(first), info(second)])
         self.assertEqual((found.size, found.next_offset), (len(first) + len(second), 7))
-        self.assertEqual(found.sequences, [(7, 1, 30, 4, 5)])
+        self.assertEqual(found.of_producers, [(7, 1, 30, 4, 5, False, None)])
         self.assertFalse(found.changes)
 
     def test_epochs(self) -> None:

@@ -35,7 +35,7 @@ class LoadProducersTests(SynchronousTestCase):
 
     def loaded(self, end_offset: int = 6) -> dict[int, list[int]]:
         """The last offsets of the batches of each producer."""
-        producers = load_producers(Files(), self.directory, self.segments, end_offset, NOW_MS)
+        producers = load_producers(Files(), self.directory, self.segments, end_offset, NOW_MS).producers
         return {key: [one.last_offset for one in state.batches] for key, state in producers.states.items()}
 
     def test_replayed(self) -> None:

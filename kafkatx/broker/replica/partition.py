@@ -358,8 +358,8 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """The end for read_committed readers, exclusive: the high watermark, without transactions."""
-        return self.high_watermark
+        """The end for readers of committed records, exclusive: open transactions hold them back."""
+        return self.log.last_stable_offset(self.high_watermark)
 
     def wake(self) -> None:
         """Wake all delayed fetches and deletions: the partition has changed."""

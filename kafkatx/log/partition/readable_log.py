@@ -15,6 +15,7 @@ from kafkatx.log.partition.local_log import LocalLog
 from kafkatx.log.partition.location import LogLocation
 from kafkatx.log.partition.reader import LogReader, out_of_range
 from kafkatx.log.partition.syncer import Syncer
+from kafkatx.log.transactions.aborted import AbortedTransaction
 from kafkatx.records.batch import Record
 from kafkatx.types import ActiveProducer, Records, TopicPartition
 
@@ -126,6 +127,15 @@ class ReadableLog:
         """Return producer id -> last offset of the last batch that it wrote, where one is known."""
         states = self._appender.written_producers()
         return {key: state.batches[-1].last_offset for key, state in states.items() if state.batches}
+
+    def marker_epochs(self) -> dict[int, int]:
+        """Return producer id -> epoch of the producers of which no batch is known, but a marker."""
+        states = self._appender.written_producers()
+        return {key: state.epoch for key, state in states.items() if not state.batches}
+
+    def all_aborted(self, end_offset: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions with records below *end_offset*, by their markers."""
+        return [one for one in self._appender.transactions.aborted if one.first_offset < end_offset]
 
     def has_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         """See IPartitionLog."""

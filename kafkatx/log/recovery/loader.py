@@ -187,6 +187,8 @@ class LogLoader:
         """
         point = self.recovery_point
         first = max((i for i, s in enumerate(self.segments) if s.base_offset <= point), default=0)
+        if first and not self.segments[first].size:
+            first -= 1  # a cut of the log at this point may not have reached the disk
         for segment in self.segments[:first]:
             self.check(segment)
         for before, after in zip(self.segments[:first], self.segments[1:], strict=False):

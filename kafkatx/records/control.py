@@ -15,7 +15,7 @@ from __future__ import annotations
 from struct import Struct
 
 from kafkatx.errors import CorruptRecords
-from kafkatx.records.batch import iter_records
+from kafkatx.records.batch import Record, iter_records
 from kafkatx.records.builder import NO_SEQUENCE, assemble, encode_record
 from kafkatx.records.header import CONTROL, TRANSACTIONAL
 from kafkatx.types import Marker
@@ -50,13 +50,22 @@ def read_marker(batch: bytes | memoryview) -> Marker | None:
     :raises CorruptRecords: the record cannot be decoded, or its value is too short.
     """
     for record in iter_records(memoryview(batch), _LIMIT_BYTES):
-        key, value = record.key or b"", record.value or b""
-        if len(key) < _KEY.size:
-            raise CorruptRecords(f"a control record with a key of {len(key)} bytes")
-        kind = _KEY.unpack_from(key)[1]
-        if kind not in (ABORT, COMMIT):
+        kind, value = kind_of_marker(record), record.value or b""
+        if kind is None:
             return None
         if len(value) < _VALUE.size:
             raise CorruptRecords(f"a transaction's marker with a value of {len(value)} bytes")
         return Marker(kind == COMMIT, _VALUE.unpack_from(value)[1])
     return None
+
+
+def kind_of_marker(record: Record) -> int | None:
+    """Return :data:`ABORT` or :data:`COMMIT`; None for a control record of another type.
+
+    :raises CorruptRecords: its key is too short.
+    """
+    key = record.key or b""
+    if len(key) < _KEY.size:
+        raise CorruptRecords(f"a control record with a key of {len(key)} bytes")
+    kind: int = _KEY.unpack_from(key)[1]
+    return kind if kind in (ABORT, COMMIT) else None

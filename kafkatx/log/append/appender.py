@@ -24,7 +24,7 @@ from kafkatx.log.append.content import (
     validate_small_batch,
 )
 from kafkatx.log.append.result import Appended, Undo, failed
-from kafkatx.log.append.staging import Staging
+from kafkatx.log.append.staged_appends import StagedAppends
 from kafkatx.log.append.validator import (
     check_frame,
     check_message_set,
@@ -54,7 +54,7 @@ _new_tuple = tuple.__new__
 """Makes a named tuple in a third of the time of its own constructor, which calls this."""
 
 
-class Appender(Staging):
+class Appender(StagedAppends):
     """Validates batches, assigns their offsets, and stages them."""
 
     __slots__ = (

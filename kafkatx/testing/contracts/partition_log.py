@@ -2,7 +2,7 @@
 
 Appends are in :mod:`kafkatx.testing.contracts.log_appends`, copies in
 :mod:`kafkatx.testing.contracts.log_replication`, transactions in
-:mod:`kafkatx.testing.contracts.log_transactions`, stores in :mod:`kafkatx.testing.contracts.log_store`;
+:mod:`kafkatx.testing.contracts.log.transactions`, stores in :mod:`kafkatx.testing.contracts.log_store`;
 their names can be imported from here, too.
 """
 
@@ -17,8 +17,8 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, IPartitionLog, ISegmentFacts
 from kafkatx.records.batch import parse_header
 from kafkatx.records.conversion import batches, iter_any
+from kafkatx.testing.contracts.log.transactions import TransactionContract
 from kafkatx.testing.contracts.log_store import LogStoreContract
-from kafkatx.testing.contracts.log_transactions import TransactionContract
 from kafkatx.testing.contracts.store_case import ALL, NOW_MS, TP, StoreCase, batch, bytes_of, find_retention
 
 __all__ = [

@@ -15,8 +15,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.checkpoint import TRANSACTION_CHECKSUMS
 from kafkatx.records.control import build_marker
+from kafkatx.testing.contracts.log.transactions import ABORT, COMMIT, in_transaction
 from kafkatx.testing.contracts.log_replication import at_offset, whole
-from kafkatx.testing.contracts.log_transactions import ABORT, COMMIT, in_transaction
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch
 from tests.log.disk import PowerCutFiles
 from tests.log.fakes import crash, file_store

@@ -1,4 +1,4 @@
-"""What the batches of a log say about transactions, found without kafkatx.log; and a reader."""
+"""The transactions in the batches of a log, found without kafkatx.log; and a reader."""
 
 from __future__ import annotations
 
@@ -34,9 +34,13 @@ class Outcomes:
         """Producer id, first offset and marker of the aborted transactions."""
         return [one[:3] for one in self.ended if not one[3]]
 
-    def last_stable_offset(self, high_watermark: int, log_start_offset: int = 0) -> int:
-        """Return the end for readers of committed records."""
-        firsts = [*self.open.values(), *(one[1] for one in self.ended if one[2] >= high_watermark)]
+    def last_stable_offset(self, high_watermark: int, log_start_offset: int = 0, known_from: int = 0) -> int:
+        """Return the end for readers of committed records.
+
+        :param known_from: markers below it count as committed.
+        """
+        committed = max(high_watermark, known_from)
+        firsts = [*self.open.values(), *(one[1] for one in self.ended if one[2] >= committed)]
         return min(max(min(firsts, default=high_watermark), log_start_offset), high_watermark)
 
     def take(self, data: bytes) -> None:

@@ -1,7 +1,7 @@
 """The staged batches of a log, and what they change: offsets, epochs, producers, transactions. Pure.
 
 The base of :class:`~kafkatx.log.append.appender.Appender`. Batches of a leader are staged as they are here;
-those of producers are validated first. :meth:`Staging.discard` undoes all that was staged.
+those of producers are validated first. :meth:`StagedAppends.discard` undoes all that was staged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kafkatx.log.transactions.ended import EndedTransactions, end_transaction
 from kafkatx.types import ActiveProducer, Marker
 
 
-class Staging:
+class StagedAppends:
     """Stages batches that have offsets.
 
     :ivar producers: the producers' state, including that of staged batches.

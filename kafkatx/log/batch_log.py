@@ -30,11 +30,7 @@ from kafkatx.log.segment.batches import BatchInfo, Parts
 from kafkatx.log.segment.scan import parse
 from kafkatx.log.transactions.ended import EndedTransactions, replay
 from kafkatx.records.batch import Record
-from kafkatx.types import (
-    NO_LEADER_EPOCH,
-    Records,
-    TopicPartition,
-)
+from kafkatx.types import NO_LEADER_EPOCH, ActiveProducer, Records, TopicPartition
 
 
 @implementer(IPartitionLog)
@@ -88,7 +84,6 @@ class BatchLog:
         self.append, self.discard = self._appender.append, self._appender.discard
         self.append_marker = self._appender.append_marker
         self.has_transaction = self._appender.has_transaction
-        self.active_producers = self._appender.active_producers
 
     def configure(self, config: LogConfig) -> None:
         """See IPartitionLog."""
@@ -284,6 +279,10 @@ class BatchLog:
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         """See IPartitionLog."""
         return self._epochs.end_of(leader_epoch, self.log_end_offset)
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """See IPartitionLog: written records only."""
+        return self._appender.active_producers()
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """See IPartitionLog."""

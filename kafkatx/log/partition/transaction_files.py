@@ -30,7 +30,7 @@ class TransactionFiles:
     :param transactions: the log's; the files have those that are aborted.
     """
 
-    __slots__ = ("_local", "_location", "_transactions", "_unsynced", "_written")
+    __slots__ = ("_local", "_location", "_noted", "_transactions", "_unsynced", "_written")
 
     def __init__(self, location: LogLocation, local: LocalLog, transactions: EndedTransactions) -> None:
         self._location = location
@@ -45,6 +45,7 @@ class TransactionFiles:
                 if first < end:
                     data = encode_aborted(aborted.part(first, end))
                     self._written[segment.base_offset] = end - first, crc32c(data)
+        self._noted = bool(self._written)
 
     def _path(self, base_offset: int) -> str:
         return os.path.join(self._location.directory, file_name(base_offset, TRANSACTION_INDEX))
@@ -171,16 +172,19 @@ class TransactionFiles:
 
     def note_later(self) -> None:
         """Write the checksums in the worker."""
-        if self._written:
+        if self._written or self._noted:
             self._location.run(self.finisher(), "noting the aborted transactions of")
 
     def finisher(self) -> Callable[[], None]:
         """Return what writes the checksums of the files as they are now; call it in the worker."""
         path = os.path.join(self._location.directory, TRANSACTION_CHECKSUMS)
-        checksums = dict(self._written)
+        checksums, noted = dict(self._written), self._noted
+        self._noted = bool(checksums)
 
         def finish() -> None:
             if checksums:
                 self._location.files.replace(path, encode_checksums(checksums), sync=False)
+            elif noted:
+                self._location.files.unlink(path)
 
         return finish

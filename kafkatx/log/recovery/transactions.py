@@ -86,7 +86,9 @@ class AbortedRecovery:
             entries = _of_segment(ended, base, end)
             found += entries
             if encode_aborted(entries) != data:
-                self._write(base, entries, data, self._is_unscanned(end))
+                self._write(base, entries, self._is_unscanned(end))
+        if doubtful:  # the next start compares nothing again
+            self._files.unlink(os.path.join(self._directory, TRANSACTION_CHECKSUMS))
         return found
 
     def _is_unscanned(self, end_offset: int) -> bool:
@@ -123,9 +125,7 @@ class AbortedRecovery:
             )
             return {}
 
-    def _write(
-        self, base_offset: int, entries: Iterable[AbortedTransaction], before: bytes, warns: bool
-    ) -> None:
+    def _write(self, base_offset: int, entries: Iterable[AbortedTransaction], warns: bool) -> None:
         path = self._path(base_offset)
         if warns:
             _log.warn("{path}: it differs from the batches and is rebuilt from them", path=path)

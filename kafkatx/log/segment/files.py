@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection
 
 from kafkatx.log.files import Files
 from kafkatx.log.segment.descriptors import Descriptors
@@ -109,15 +108,12 @@ class SegmentFiles:
         if self.descriptors is not None:
             self.descriptors.released(self)
 
-    def put_aside(self, keep: Collection[str] = ()) -> list[str]:
-        """Rename all its files to ``.deleted``; return their paths, to be unlinked.
-
-        :param keep: suffixes of those that stay.
-        """
+    def put_aside(self) -> list[str]:
+        """Rename all its files to ``.deleted``; return their paths, to be unlinked."""
         paths = []
         for suffix in _SUFFIXES:
             path = self.path(suffix)
-            if suffix not in keep and self._files.exists(path):
+            if self._files.exists(path):
                 self._files.rename(path, path + DELETED)
                 paths.append(path + DELETED)
         return paths

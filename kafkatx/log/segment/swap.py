@@ -92,12 +92,11 @@ def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:
 def finish(files: Files, directory: str, cleaned: Cleaned, old: Sequence[LogSegment]) -> list[str]:
     """Do steps 3 to 5; return the paths of the old files, to be unlinked later.
 
-    The first segment's producer snapshot stays: it is about the records before the segment.
+    All their producer snapshots go: a transaction that is open there may have no marker any more.
 
     :raises OSError: the log must be loaded again, which completes the swap.
     """
-    doomed = [path for segment in reversed(old[1:]) for path in segment.put_aside()]
-    doomed += old[0].put_aside(keep=(SNAPSHOT,))
+    doomed = [path for segment in reversed(old) for path in segment.put_aside()]
     _take_names(files, directory, cleaned.base_offset)
     return doomed
 
@@ -161,4 +160,5 @@ def _carry_through(files: Files, directory: str, base_offset: int, names: Sequen
         match = _FILE.fullmatch(name)
         if match and base_offset < int(match[1]) < next_offset:
             LogSegment(files, directory, int(match[1]), 0, 0).remove()
+    files.unlink(os.path.join(directory, file_name(base_offset, SNAPSHOT)))
     _take_names(files, directory, base_offset)

@@ -101,18 +101,18 @@ class DamageTests(RecoveryCase, SynchronousTestCase):
             self.check(f"{last} cut at {size}")
 
     def test_indexes_flipped(self) -> None:
-        """A flip of any bit of an index, or of the checksums, changes nothing that is known of the log."""
+        """A flip in any byte of an index, or of the checksums, changes nothing that is known of the log."""
         for clean in (True, False):
             self.fill_transactions(clean)
             for name in [self.indexes[0], TRANSACTION_CHECKSUMS]:
+                self.restore()
                 sound = self.read_file(name)
                 for at in range(len(sound)):
-                    for bit in (at % 8, (at + 3) % 8):
-                        data = bytearray(sound)
-                        data[at] ^= 1 << bit
-                        self.restore()
-                        self.write_file(name, bytes(data))
-                        self.check(f"{name}: bit {bit} of byte {at}", self.data)
+                    data = bytearray(sound)
+                    data[at] ^= 1 << (at * 3 % 8)
+                    self.restore()
+                    self.write_file(name, bytes(data))
+                    self.check(f"{name}: byte {at}", self.data)
             self.tearDownStore()
 
     def tearDownStore(self) -> None:

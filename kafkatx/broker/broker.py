@@ -151,7 +151,7 @@ class Broker:
     async def open(self) -> None:
         """Open every log, and schedule a flush where a crash left records unflushed."""
         await self.topics.open()
-        self.transactions.warn_of_aborted(self.metadata.state.topics)
+        self.transactions.warn_of_open(self.metadata.state.topics)
         for name in self.topics.partitions:
             for partition in self.topics.of(name):
                 self.flushes.reschedule(partition)

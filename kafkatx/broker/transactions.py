@@ -28,16 +28,16 @@ class Transactions:
         self._log = log
         self._warned: set[tuple[str, str]] = set()
 
-    def warn_of_aborted(self, topics: Container[str]) -> None:
-        """Warn of records of aborted transactions, if Apache Kafka has had transactions in this cluster.
+    def warn_of_open(self, topics: Container[str]) -> None:
+        """Warn of open transactions, if Apache Kafka has had transactions in this cluster.
 
         :param topics: the names of the cluster's topics.
         """
         if TRANSACTION_STATE in topics:
             self._log.warn(
-                "clients of Apache Kafka have used transactions in this cluster: consumers with"
-                " isolation.level=read_committed get the records of aborted ones, too, since kafkatx does"
-                " not offer transactions yet"
+                "clients of Apache Kafka have used transactions in this cluster: one that was not ended there"
+                " holds back consumers with isolation.level=read_committed for good, since kafkatx does not"
+                " offer transactions yet and cannot end it"
             )
 
     def refusal(self, peer: Peer, client_id: str | None, transactional_id: str) -> RequestError:

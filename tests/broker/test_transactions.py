@@ -17,12 +17,12 @@ class TransactionsTests(SynchronousTestCase):
         """Make it with a log of ten lines a minute."""
         self.transactions = Transactions(LimitedLog(Logger(), Clock(), 10))
 
-    def test_aborted(self) -> None:
+    def test_open(self) -> None:
         """There is a warning if the topic of transactions exists, and none without it."""
         with capturedLogs() as events:
-            self.transactions.warn_of_aborted({"t", "__consumer_offsets"})
+            self.transactions.warn_of_open({"t", "__consumer_offsets"})
             self.assertEqual(events, [])
-            self.transactions.warn_of_aborted({"t", "__transaction_state"})
+            self.transactions.warn_of_open({"t", "__transaction_state"})
         self.assertEqual([event["log_level"] for event in events], [LogLevel.warn])
         self.assertIn("read_committed", events[0]["log_format"])
 

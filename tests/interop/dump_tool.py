@@ -14,6 +14,7 @@ from kafkatx.records.batch import Record
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
 from kafkatx.records.legacy.message_sets import build
+from kafkatx.testing.contracts.log.transactions import ABORT, COMMIT, in_transaction
 from kafkatx.testing.contracts.partition_log import NOW_MS, StoreCase
 from kafkatx.types import TopicPartition
 from tests.interop.apache import dump
@@ -142,3 +143,28 @@ class DumpToolTests(StoreCase, SynchronousTestCase):
             said = self.check_logs(directory, Codec.LZ4, magic)
             self.assertIn(f"LogAppendTime: {NOW_MS}", said)
             self.check_indexes(directory)
+
+    def test_transactions(self) -> None:
+        """Markers, the indexes of aborted transactions, and snapshots with an open one."""
+        store = self.make_store()
+        self.result(store.open(lambda topic: CONFIG))
+        log = self.result(store.create(TopicPartition("transactions", 0), uuid.uuid4(), CONFIG))
+        for number in range(40):
+            sent = in_transaction(3, 7, 3 * number)
+            self.assertEqual(log.append(sent, 0, NOW_MS, True, None, True).error, 0)
+            log.append_marker(7, 0, ABORT if number % 2 else COMMIT, 0, NOW_MS)
+            log.write()
+        log.append(in_transaction(2, 8), 0, NOW_MS, True, None, True)
+        log.write()
+        self.result(store.close())
+        said = dump(self.files(log.directory, ".log"), "--deep-iteration")
+        self.assertEqual(said.count("endTxnMarker: ABORT coordinatorEpoch: 3"), 20)
+        self.assertEqual(said.count("endTxnMarker: COMMIT coordinatorEpoch: 3"), 20)
+        indexes = self.files(log.directory, ".txnindex")
+        self.assertGreater(len(indexes), 1)
+        said = dump(indexes)
+        self.assertEqual(said.count("producerId: 7"), 20)
+        self.assertIn("version: 0 producerId: 7 firstOffset: 4 lastOffset: 7 lastStableOffset: 8", said)
+        said = dump(self.files(log.directory, ".snapshot")[-1:])
+        self.assertIn("coordinatorEpoch: 3", said)
+        self.assertIn("currentTxnFirstOffset: OptionalLong[160]", said)

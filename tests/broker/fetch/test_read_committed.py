@@ -136,7 +136,7 @@ class ReadTests(CommittedTestCase):
         self.assertEqual(values(second.records), [])
 
     def test_nothing_left(self) -> None:
-        """If compaction has left no record of a shorter range, the whole range is read."""
+        """The whole range is read where compaction has left no record of a shorter one."""
         self.patch(fetch_round, "MOST_ABORTED", 1)
         for producer_id in (1, 2, 3):
             self.begin(producer_id)

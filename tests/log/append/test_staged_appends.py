@@ -30,7 +30,7 @@ class StagedAppendsTests(SynchronousTestCase):
         self.assertEqual(self.appender.append(sent, 0, NOW_MS, True, None, True).error, 0)
 
     def test_undone(self) -> None:
-        """What is discarded has opened and ended no transaction, in whatever order it was staged."""
+        """Discarded appends have opened and ended no transaction, in whatever order they were staged."""
         for producer_id in (1, 2, 3):
             self.begin(producer_id)
         self.appender.written()

@@ -130,7 +130,7 @@ class ReadTests(CommittedTestCase):
             self.begin(1)
             self.end(1, ABORT)
         self.fill(b"b" * 1000, partition=1)
-        limit = self.partition.log.size_bytes + 500
+        limit = self.partition.log.size_bytes + 2000
         first, second = self.parts(asking(0, 0), isolation_level=1, max_bytes=limit)
         self.assertEqual(len(self.listed(first)), 200)
         self.assertEqual(values(second.records), [])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import uuid
 from typing import Any
 
+from twisted.internet.defer import execute
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.checkpoint import TRANSACTION_CHECKSUMS, decode_checksums
+from kafkatx.log.partition.location import ignore
 from kafkatx.log.transactions.aborted import decode_aborted
 from kafkatx.records.checksum import crc32c
 from kafkatx.testing.contracts.log.transactions import ABORT, COMMIT, in_transaction
@@ -83,6 +87,17 @@ class TransactionFilesTests(StoreCase, SynchronousTestCase):
         self.result(self.log.flush())
         self.assertNotIn("00000000000000000000.txnindex", self.files.synced)
 
+    def test_sync_failed(self) -> None:
+        """What a flush could not sync, since no file could be opened, the next flush syncs."""
+        self.transaction()
+        patch = self.patch(self.files, "sync_any", fail)
+        with capturedLogs():
+            self.failureResultOf(self.log.flush(), OSError)
+        patch.restore()
+        self.files.synced.clear()
+        self.assertEqual(self.result(self.log.flush()), 2)
+        self.assertIn("00000000000000000000.txnindex", self.files.synced)
+
     def test_full_disk(self) -> None:
         """An entry that cannot be written fails no append; the next flush writes it, or fails."""
         self.transaction()
@@ -128,6 +143,20 @@ class TransactionFilesTests(StoreCase, SynchronousTestCase):
         self.transaction()
         self.assertEqual(self.in_files(), {0: [1, 3]})
 
+    def test_moved(self) -> None:
+        """The directory that a log moves to gets the entries that its files lack; a flush syncs them."""
+        for _ in range(4):
+            self.transaction()
+        copy = os.path.abspath(self.mktemp())
+        shutil.copytree(self.log.directory, copy)
+        last = max(name for name in os.listdir(copy) if name.endswith(".txnindex"))
+        os.truncate(os.path.join(copy, last), 0)
+        self.log.move_to(copy, execute, ignore)
+        self.assertEqual(self.in_files(), self.expected())
+        self.files.synced.clear()
+        self.result(self.log.flush())
+        self.assertIn(last, self.files.synced)
+
     def test_checksums(self) -> None:
         """The checksums of all files are noted when a segment is closed, and with the log."""
         self.transaction()
@@ -145,3 +174,8 @@ class TransactionFilesTests(StoreCase, SynchronousTestCase):
                 self.transaction()
                 self.transaction()
                 self.result(self.store.close())
+
+
+def fail(path: str) -> None:
+    """Fail as where there are too many open files."""
+    raise OSError(errno.EMFILE, "too many open files", path)

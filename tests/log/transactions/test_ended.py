@@ -40,7 +40,7 @@ class UnstableTests(SynchronousTestCase):
                 self.assertEqual(known.first_unstable(high_watermark), min(firsts, default=NO_LIMIT))
 
     def test_forgotten(self) -> None:
-        """Stable transactions are not kept when others are added, so that idle followers do not collect them."""
+        """Stable transactions are forgotten when others are added: idle followers do not collect them."""
         known = EndedTransactions()
         for number in range(1000):
             known.add([ended(2 * number, 2 * number + 1)], 2 * number)

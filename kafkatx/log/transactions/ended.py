@@ -1,7 +1,9 @@
 """The ended transactions of one log: the aborted ones, and those that are not stable yet. Pure.
 
-A reader of committed records may not pass a transaction before its marker is below the high watermark:
-otherwise another leader could still decide otherwise.
+A reader of committed records may not pass a transaction before its marker is below the high watermark: the
+marker may still be cut off. After a restart, markers before the last producer snapshot count as stable, as in
+Apache Kafka. That misleads no reader: a marker that was cut off comes again, with the same outcome, because
+the coordinator has decided before it writes the first one.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class TransactionFilesTests(StoreCase, SynchronousTestCase):
         self.assertNotIn("00000000000000000000.txnindex", self.files.synced)
 
     def test_sync_failed(self) -> None:
-        """What a flush could not sync, since no file could be opened, the next flush syncs."""
+        """The next flush syncs the files that one could not sync, since no file could be opened."""
         self.transaction()
         patch = self.patch(self.files, "sync_any", fail)
         with capturedLogs():

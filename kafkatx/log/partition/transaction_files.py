@@ -134,13 +134,16 @@ class TransactionFiles:
         if wanted < count:
             files.truncate(files.open(path), wanted * ENTRY.size)
             crc = crc32c(encode_aborted(self._transactions.aborted.part(first, end)))
-        else:
+        elif wanted:
             data = encode_aborted(self._transactions.aborted.part(first + count, end))
             file = files.open(path) if count else files.create(path)
             self._local.directory_unsynced = self._local.directory_unsynced or not count
             files.writev(file, [data], count * ENTRY.size, len(data))
             crc = crc32c(data, crc)
-        self._written[base_offset] = wanted, crc
+        if wanted:
+            self._written[base_offset] = wanted, crc
+        else:
+            self._written.pop(base_offset, None)
 
     # --- syncing
 

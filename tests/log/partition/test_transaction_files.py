@@ -123,9 +123,10 @@ class TransactionFilesTests(StoreCase, SynchronousTestCase):
         self.sequence = 1
         self.transaction()
         self.assertEqual(aborted_of(self.log), [(7, 0), (7, 2)])
-        self.log.restart_at(100)
-        self.clock.advance(1)
-        self.assertEqual(self.in_files(), {})
+        for offset in (0, 100):  # the first is the base offset of a segment that goes
+            self.log.restart_at(offset)
+            self.clock.advance(1)
+            self.assertEqual(self.in_files(), {})
 
     def test_deleted(self) -> None:
         """Segments that are deleted take their files and entries with them."""

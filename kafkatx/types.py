@@ -140,10 +140,7 @@ class ElectionKind(enum.Enum):
 
 
 class Marker(NamedTuple):
-    """The content of a transaction's marker.
-
-    :ivar coordinator_epoch: the epoch of the coordinator that decided on the outcome.
-    """
+    """A transaction's marker: the outcome, and the epoch of the coordinator that decided on it."""
 
     committed: bool
     coordinator_epoch: int

@@ -108,6 +108,12 @@ class ProducerStateManager:
                 return batch
         return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
+    def check_epoch(self, producer_id: int, epoch: int) -> ErrorCode | None:
+        """Check a batch without sequence; return None to append it, or an error."""
+        state = self.states.get(producer_id)
+        is_old = state is not None and epoch < state.epoch
+        return ErrorCode.INVALID_PRODUCER_EPOCH if is_old else None
+
     def check_marker(
         self, producer_id: int, epoch: int, marker: Marker, bumps_epoch: bool
     ) -> ErrorCode | None:
@@ -144,6 +150,7 @@ class ProducerStateManager:
     ) -> ProducerState | None:
         """Add a batch; return the producer's previous state, for :meth:`restore`.
 
+        :param first_sequence: -1 for a batch without sequence, which the broker wrote for the producer.
         :param transactional: it is part of the producer's open transaction, or begins one.
         """
         old = self.states.pop(producer_id, None)
@@ -156,7 +163,11 @@ class ProducerStateManager:
         first_offset = NO_TRANSACTION if old is None else old[4]
         if transactional and first_offset < 0:
             first_offset = self.open[producer_id] = base_offset
-        if old is None:
+        if first_sequence < 0:
+            batches = old[1] if old is not None and old[0] == epoch else ()
+            coordinator_epoch = -1 if old is None else old[3]
+            self.states[producer_id] = ProducerState(epoch, batches, now_ms, coordinator_epoch, first_offset)
+        elif old is None:
             self.states[producer_id] = ProducerState(epoch, (batch,), now_ms, -1, first_offset)
         else:
             earlier = old[1][1 - BATCHES_KEPT :] if old[0] == epoch else ()

@@ -188,12 +188,20 @@ class Appender(StagedAppends):
         base_offset: int,
         now_ms: int,
         transactional: bool = False,
+        trusted: bool = False,
     ) -> Appended | None:
-        """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets."""
-        if epoch < 0 or sequence < 0:
-            return failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
+        """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets.
+
+        :param trusted: the broker itself writes it for a producer: the offsets of a group (TxnOffsetCommit).
+        """
         producers = self.producers
-        verdict = producers.check(producer_id, epoch, sequence, count)
+        verdict: ProducerBatch | ErrorCode | None
+        if trusted and transactional:
+            verdict = producers.check_epoch(producer_id, epoch)
+        elif epoch < 0 or sequence < 0:
+            return failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
+        else:
+            verdict = producers.check(producer_id, epoch, sequence, count)
         if verdict is None:
             if producers.open and not transactional and producer_id in producers.open:
                 return failed(
@@ -261,6 +269,7 @@ class Appender(StagedAppends):
                 base_offset,
                 now_ms,
                 header.transactional,
+                validated is TRUSTED,
             )
             if refused is not None:
                 return refused

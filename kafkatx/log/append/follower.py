@@ -133,8 +133,8 @@ def check_batches(
             found.epoch_starts.append((epoch, base))
         if producer_id >= 0:
             marker = read_marker(records[at:after]) if attributes & CONTROL else None
-            if marker is not None or sequence >= 0:
-                transactional = attributes & TRANSACTIONAL != 0
+            transactional = attributes & TRANSACTIONAL != 0
+            if marker is not None or sequence >= 0 or (transactional and not attributes & CONTROL):
                 found.of_producers.append(
                     (producer_id, producer_epoch, sequence, base, last, transactional, marker)
                 )

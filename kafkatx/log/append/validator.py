@@ -121,10 +121,11 @@ def _check_header(header: v2.BatchHeader, config: LogConfig, verified: bool) -> 
     if header.control:
         raise Refused(ErrorCode.INVALID_RECORD, "clients may not write control batches")
     if header.transactional and not verified:
-        raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported")
+        raise Refused(ErrorCode.INVALID_TXN_STATE, "the transaction is not known to have this partition")
     if header.transactional and header.producer_id < 0:
         raise Refused(ErrorCode.INVALID_RECORD, "a transaction without a producer id")
-    if header.producer_id >= 0 and (header.producer_epoch < 0 or header.base_sequence < 0):
+    unnumbered = header.producer_epoch < 0 or (header.base_sequence < 0 and not header.transactional)
+    if header.producer_id >= 0 and unnumbered:  # the appender looks at those of transactions
         raise Refused(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
 
 

@@ -122,7 +122,8 @@ def replay(
             return None
         producer_id, epoch = batch.producer_id, batch.producer_epoch
         return end_transaction(producers, producer_id, epoch, marker, batch.base_offset, now_ms)[1]
-    if batch.base_sequence >= 0:
+    transactional = batch.attributes & TRANSACTIONAL != 0
+    if batch.base_sequence >= 0 or transactional:
         producers.record(
             batch.producer_id,
             batch.producer_epoch,
@@ -130,6 +131,6 @@ def replay(
             batch.base_offset,
             batch.last_offset,
             now_ms,
-            batch.attributes & TRANSACTIONAL != 0,
+            transactional,
         )
     return None

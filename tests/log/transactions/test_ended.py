@@ -13,6 +13,7 @@ from kafkatx.log.segment.scan import parse
 from kafkatx.log.transactions.aborted import AbortedTransaction
 from kafkatx.log.transactions.ended import EndedTransaction, EndedTransactions, replay
 from kafkatx.records.control import build_marker
+from kafkatx.records.keyed import build_keyed
 from kafkatx.testing.contracts.log.transactions import ABORT, control_batch, in_transaction
 from kafkatx.testing.contracts.log_replication import at_offset
 from kafkatx.testing.contracts.partition_log import NOW_MS, batch
@@ -87,3 +88,11 @@ class ReplayTests(SynchronousTestCase):
         )
         self.assertEqual((found, producers.open), ([], {}))
         self.assertRaises(CorruptRecords, self.replayed, control_batch(1, b"\0", b""))
+
+    def test_without_sequence(self) -> None:
+        """A batch without sequence begins a transaction, and no sequence follows on it."""
+        producers = ProducerStateManager()
+        data = build_keyed([(b"k", b"v")], NOW_MS, (7, 3))
+        replay(producers, parse(data, 0, 0), bytes, NOW_MS)
+        self.assertEqual(producers.open, {7: 0})
+        self.assertEqual((producers.states[7].epoch, producers.states[7].batches), (3, ()))

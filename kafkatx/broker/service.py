@@ -131,6 +131,7 @@ class BrokerService(Service):
             await self._register()
             self.broker.fetchers.start()
             await self.broker.groups.open()
+            self.broker.transactions.open()
             self._share_bootstrap_port()
         except BaseException:
             await self._stop_listening()
@@ -301,6 +302,8 @@ class BrokerService(Service):
         try:
             if self._opened:
                 self.broker.groups.stop()
+                await self.broker.transactions.stop()
+                await self.broker.peers.stop()
                 await self.broker.fetchers.stop()
                 await self._changes_settled()
                 await self.broker.topics.settled()

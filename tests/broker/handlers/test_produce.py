@@ -84,12 +84,6 @@ class ProduceTests(BrokerTestCase):
             self.assertEqual(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.assertEqual(list(self.broker.topics.partitions), ["t"])
 
-    def test_transactional(self) -> None:
-        """A transactional produce is refused with an explanation."""
-        result = self.produce(batch(b"v"), transactional_id="tx")
-        self.assertEqual(result.error_code, ErrorCode.UNSUPPORTED_VERSION)
-        self.assertIn("transactions", result.error_message or "")
-
     def test_one_error_is_of_one_partition(self) -> None:
         """Invalid records of one partition do not affect the other partitions of the request."""
         data = [PartitionProduceData(0, batch(b"v")[:-1] + b"?"), PartitionProduceData(1, batch(b"w"))]

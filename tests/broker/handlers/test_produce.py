@@ -48,13 +48,13 @@ class ProduceTests(BrokerTestCase):
 
     def test_every_version(self) -> None:
         """Every version writes the magic that it supports, 0, 1 or 2, with consecutive base offsets."""
-        for version in range(11):
+        for version in range(13):
             records = batch(b"a", b"b") if version >= 3 else message_set(version // 2, b"a", b"b")
             result = self.produce(records, version)
             self.assertEqual((result.error_code, result.base_offset), (0, 2 * version), version)
             self.assertEqual(result.log_append_time_ms, -1)
             self.assertEqual(result.log_start_offset, 0 if version >= 5 else -1)
-        self.assertEqual(self.stored(), [b"a", b"b"] * 11)
+        self.assertEqual(self.stored(), [b"a", b"b"] * 13)
 
     def test_every_acks(self) -> None:
         """Requests with acks=1 and acks=all are answered; one with acks=0 is written and not answered."""

@@ -169,9 +169,7 @@ class RecordValidator:
         if first is SCHEMAS_UNCHECKED:
             await self.check_schemas(partition, records)
             leader_epoch = self._leader_epoch(partition)
-            appended = partition.log.append(
-                records, leader_epoch, self._now_ms(), one_batch, None, verified
-            )
+            appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, None, verified)
         for _ in range(MAX_ROUNDS):
             if not isinstance(appended, Unvalidated):
                 break

@@ -113,6 +113,7 @@ documents: install
 	$(BIN)/python -m kafkatx.mirror.documents docs/mirror-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
 	$(BIN)/python -m kafkatx.group.documents docs/group-states.md
+	$(BIN)/python -m kafkatx.transactions.documents docs/transaction-states.md
 	$(BIN)/python -m tests.schemas.verdicts.document docs/schema-compatibility.md
 
 tests: install

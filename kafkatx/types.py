@@ -147,6 +147,13 @@ class ElectionKind(enum.Enum):
     """Any live replica, for a partition without a leader; records may be lost."""
 
 
+class Marker(NamedTuple):
+    """A transaction's marker: the outcome, and the epoch of the coordinator that decided on it."""
+
+    committed: bool
+    coordinator_epoch: int
+
+
 class ActiveProducer(NamedTuple):
     """The state of one idempotent producer in a partition (KIP-98, KIP-664)."""
 

@@ -18,7 +18,7 @@ from twisted.logger import Logger
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.replica.logs.deletions import RetentionRound
 from kafkatx.config import BrokerConfig
-from kafkatx.config.table import replication
+from kafkatx.config.table import groups, replication
 from kafkatx.errors import RequestError
 
 IDLE_CHECK_INTERVAL_S = 5.0
@@ -48,7 +48,8 @@ class BackgroundTasks:
     def start(self) -> None:
         """Begin to call the tasks at their intervals, for the first time after one interval."""
         self.running = True
-        get = self._broker.config.get
+        config = self._broker.config
+        get = config.get
         self._repeat(self.retain, get("log.retention.check.interval.ms") / 1000)
         self._repeat(self.checkpoint, get("log.flush.offset.checkpoint.interval.ms") / 1000)
         if self._broker.metadata.lease_remaining_s is not None:  # partitions may have several replicas
@@ -56,6 +57,8 @@ class BackgroundTasks:
             self._repeat(self.checkpoint_high_watermarks, interval_ms / 1000)
         self._repeat(self._close_idle, IDLE_CHECK_INTERVAL_S)
         self._repeat(self.expire_offsets, get("offsets.retention.check.interval.ms") / 1000)
+        self._repeat(self.abort_transactions, config[groups.TRANSACTION_ABORT_INTERVAL_MS] / 1000)
+        self._repeat(self.expire_transactions, config[groups.TRANSACTION_EXPIRY_INTERVAL_MS] / 1000)
         if get("log.cleaner.enable"):
             self._cleaning = self._repeat(self.clean, _cleaner_backoff_s(self._broker.config))
         self._broker.config_listeners.append(self._use)
@@ -119,6 +122,18 @@ class BackgroundTasks:
     def expire_offsets(self) -> Deferred[None]:
         """Delete old committed offsets, one group at a time."""
         return self.cooperate(self._broker.expiry.expire_each(self._broker.now_ms()))
+
+    def abort_transactions(self) -> Deferred[None]:
+        """Abort the transactions whose time-out has passed."""
+        from kafkatx.broker.coordinator.transactions.sweeps import abort_each
+
+        return self.cooperate(abort_each(self._broker.transactions))
+
+    def expire_transactions(self) -> Deferred[None]:
+        """Forget transactional ids that were not used for long."""
+        from kafkatx.broker.coordinator.transactions.sweeps import expire_each
+
+        return self.cooperate(expire_each(self._broker.transactions))
 
     def clean(self) -> Deferred[None]:
         """Compact logs until none needs it."""

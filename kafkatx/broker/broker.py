@@ -17,7 +17,9 @@ from twisted.logger import Logger
 
 from kafkatx.broker.coordinator.groups.coordinator import GroupCoordinator
 from kafkatx.broker.coordinator.groups.offset_expiry import OffsetExpiry
+from kafkatx.broker.coordinator.transactions.coordinator import TransactionCoordinator
 from kafkatx.broker.mirror.mirrors import Mirrors
+from kafkatx.broker.peers import Peers
 from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
 from kafkatx.broker.quotas import ClientQuotaManager
@@ -31,7 +33,6 @@ from kafkatx.broker.requests.down_conversion import DownConversions
 from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.requests.slices import Slices
 from kafkatx.broker.topic_commands import TopicCommands
-from kafkatx.broker.transactions import Transactions
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.config.table import replication
@@ -40,6 +41,9 @@ from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterDelta
 
 if TYPE_CHECKING:
+    from kafkatx.broker.coordinator.transactions.marker_writer import MarkerWriter
+    from kafkatx.broker.coordinator.transactions.markers import MarkerSender
+    from kafkatx.broker.coordinator.transactions.verification import TransactionVerifier
     from kafkatx.broker.requests.fetch_sessions import FetchSessions
     from kafkatx.networkclient.connection import MakeEndpoint
 
@@ -61,7 +65,8 @@ class Broker:
     :ivar validator: validates produced records in a worker.
     :ivar throttles: how much other brokers may copy from here, and this one from them.
     :ivar quotas: how much clients may produce and fetch.
-    :ivar transactions: refuses transactions.
+    :ivar transactions: the transactional ids that this broker coordinates.
+    :ivar peers: connections to the other brokers.
     :ivar mirrors: links to other clusters, and the partitions that are mirrored here.
     :ivar slices: answers long lists a slice at a time.
     :ivar down_conversions: converts fetched records for old clients.
@@ -124,11 +129,24 @@ class Broker:
             self.groups.use,
             self.expiry.use,
         ]
+        self.peers = Peers(config, metadata, clock, make_endpoint)
+        self.transactions = TransactionCoordinator(
+            config,
+            metadata,
+            self.topics,
+            self.topic_commands,
+            self.replicas,
+            self.commit_timeouts,
+            clock,
+            workers,
+            now_ms,
+            self._make_markers,
+        )
+        self.config_listeners.append(self.transactions.use)
         self.producer_ids = ProducerIds(metadata)
         self.quotas = ClientQuotaManager(config, metadata, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
-        self.transactions = Transactions(self.limited_log)
         self.mirrors = Mirrors(
             config,
             metadata,
@@ -162,7 +180,6 @@ class Broker:
     async def open(self) -> None:
         """Open every log, and schedule a flush where a crash left records unflushed."""
         await self.topics.open()
-        self.transactions.warn_of_aborted(self.metadata.state.topics)
         for name in self.topics.partitions:
             for partition in self.topics.of(name):
                 self.flushes.reschedule(partition)
@@ -173,6 +190,36 @@ class Broker:
         from kafkatx.broker.requests.fetch_sessions import FetchSessions  # not needed for a start
 
         return FetchSessions(self.config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
+
+    @cached_property
+    def marker_writer(self) -> MarkerWriter:
+        """The writer of markers to the partitions that this broker leads."""
+        from kafkatx.broker.coordinator.transactions.marker_writer import MarkerWriter  # with the first one
+
+        return MarkerWriter(
+            self.topics, self.groups, self.replicas, self.transactions.writer, self.verifier.pending
+        )
+
+    @cached_property
+    def verifier(self) -> TransactionVerifier:
+        """The verifier of transactions before their first batch in a partition."""
+        from kafkatx.broker.coordinator.transactions.verification import TransactionVerifier
+
+        return TransactionVerifier(self.node_id, self.transactions, self.peers, self.clock)
+
+    def _make_markers(self) -> MarkerSender:
+        from kafkatx.broker.coordinator.transactions.marker_requests import MarkerRequests
+        from kafkatx.broker.coordinator.transactions.markers import MarkerSender
+
+        return MarkerSender(
+            self.node_id,
+            self.metadata,
+            self.marker_writer,
+            MarkerRequests(self.peers),
+            self.transactions.markers_written,
+            self.clock,
+            self.limited_log,
+        )
 
     def write_staged(self) -> dict[object, OSError]:
         """Write all that requests have staged; return the partitions where that failed, and why.

@@ -29,10 +29,12 @@ METADATA_VERSION = Feature(
     "metadata.version", METADATA_VERSION_4_0, METADATA_VERSION_4_0, METADATA_VERSION_4_0
 )
 GROUP_VERSION = Feature("group.version", 1, 1, 1)
+TRANSACTION_VERSION = Feature("transaction.version", 0, 2, 2)
+"""Level 2 lets clients use version 2 of transactions (KIP-890): the epoch is raised with each end."""
 
 
 def features(config: BrokerConfig) -> tuple[Feature, ...]:
     """Return the finalized features: ``group.version`` 1 only where KIP-848 is offered."""
     if "consumer" in config[GROUP_COORDINATOR_REBALANCE_PROTOCOLS]:
-        return (GROUP_VERSION, METADATA_VERSION)
-    return (METADATA_VERSION,)
+        return (GROUP_VERSION, METADATA_VERSION, TRANSACTION_VERSION)
+    return (METADATA_VERSION, TRANSACTION_VERSION)

@@ -134,6 +134,7 @@ class BrokerService(Service):
             local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
             self.broker.mirrors.start((local, ports[0]))
             await self.broker.groups.open()
+            self.broker.transactions.open()
             self._share_bootstrap_port()
         except BaseException:
             await self._stop_listening()
@@ -303,6 +304,8 @@ class BrokerService(Service):
             if self._opened:
                 self.broker.groups.stop()
                 await self.broker.mirrors.stop()
+                await self.broker.transactions.stop()
+                await self.broker.peers.stop()
                 await self.broker.fetchers.stop()
                 await self._changes_settled()
                 await self.broker.topics.settled()

@@ -26,7 +26,7 @@ from kafkatx.config.table.broker import (
 )
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, ILogStore, IMetadataStore
-from kafkatx.names import CONSUMER_OFFSETS, check_topic_name
+from kafkatx.names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_topic_name
 from kafkatx.types import Topic, TopicPartition
 
 SCHEMAS_CONFIGS = {"cleanup.policy": "compact", "max.message.bytes": str(4 << 20)}
@@ -129,12 +129,12 @@ class TopicCommands:
             await self.create(name, *self._defaults(name))
 
     def _defaults(self, name: str) -> tuple[list[tuple[int, ...]], Mapping[str, str]]:
-        """Return the default assignment and configs; ``__consumer_offsets`` and ``_schemas`` have their own.
+        """Return the default assignment and configs; topics of the brokers' own have settings of their own.
 
         The audit topic has the broker's time, which shows the clocks of those that announce.
 
-        The two have at most as many replicas as there are live brokers: they are needed in a cluster of
-        any size, and the default of their replication factors is 3.
+        The others have at most as many replicas as there are live brokers: groups, transactions and schemas
+        need them in a cluster of any size, and the default of their replication factors is 3.
         """
         config = self._config
         if name == config[KAFKATX_AUDIT_TOPIC]:
@@ -143,6 +143,16 @@ class TopicCommands:
         if name == config[SCHEMAS_TOPIC]:
             replicas = min(config[SCHEMAS_TOPIC_REPLICATION_FACTOR], live)
             return self.plan(1, replicas), SCHEMAS_CONFIGS
+        if name == TRANSACTION_STATE:
+            replicas = min(config[g.TRANSACTION_STATE_LOG_REPLICATION_FACTOR], live)
+            configs = {
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "min.insync.replicas": str(min(config[g.TRANSACTION_STATE_LOG_MIN_ISR], replicas)),
+                "segment.bytes": str(config[g.TRANSACTION_STATE_LOG_SEGMENT_BYTES]),
+                "unclean.leader.election.enable": "false",
+            }
+            return self.plan(config[g.TRANSACTION_STATE_LOG_NUM_PARTITIONS], replicas), configs
         if name != CONSUMER_OFFSETS:
             return self.plan(-1, -1), {}
         replicas = min(config[g.OFFSETS_TOPIC_REPLICATION_FACTOR], live)

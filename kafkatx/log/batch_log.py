@@ -28,15 +28,9 @@ from kafkatx.log.partition.reader import out_of_range
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.segment.batches import BatchInfo, Parts
 from kafkatx.log.segment.scan import parse
+from kafkatx.log.transactions.ended import EndedTransactions, replay
 from kafkatx.records.batch import Record
-from kafkatx.records.header import CONTROL, TRANSACTIONAL
-from kafkatx.types import (
-    NO_LEADER_EPOCH,
-    NO_PRODUCER_ID,
-    ActiveProducer,
-    Records,
-    TopicPartition,
-)
+from kafkatx.types import NO_LEADER_EPOCH, ActiveProducer, Records, TopicPartition
 
 
 @implementer(IPartitionLog)
@@ -77,15 +71,19 @@ class BatchLog:
         self._epochs = LeaderEpochCache()
         self.size_bytes = 0
         self.segments = [Chunk(0, self._now_ms())]
-        producers = ProducerStateManager()
+        producers, self._transactions = ProducerStateManager(), EndedTransactions()
         end_offset = log_start_offset
         for data in storage.load():
             end_offset = max(end_offset, self._restore(data, config, producers))
         self._epochs.cut_start(log_start_offset)
         self.log_start_offset = log_start_offset
         self.log_end_offset = self._flushed_offset = end_offset
-        self._appender = Appender(topic_partition, config, producers, self._epochs, end_offset)
-        self.append = self._appender.append
+        self._appender = Appender(
+            topic_partition, config, producers, self._transactions, self._epochs, end_offset
+        )
+        self.append, self.discard = self._appender.append, self._appender.discard
+        self.append_marker = self._appender.append_marker
+        self.has_transaction = self._appender.has_transaction
 
     def configure(self, config: LogConfig) -> None:
         """See IPartitionLog."""
@@ -105,18 +103,9 @@ class BatchLog:
             self._epochs.assign(header.leader_epoch, header.base_offset)
         if header.magic < 2:
             self._epochs.cut_end(0)
-        if header.producer_id != NO_PRODUCER_ID and header.base_sequence >= 0:
-            producers.record(
-                header.producer_id,
-                header.producer_epoch,
-                header.base_sequence,
-                header.base_offset,
-                header.last_offset,
-                self._now_ms(),
-            )
-        if header.magic == 2 and header.attributes & TRANSACTIONAL:
-            is_end = header.attributes & CONTROL != 0
-            producers.note_transaction(header.producer_id, header.base_offset, is_end)
+        ended = replay(producers, header, lambda: self._storage.get((written,)), self._now_ms())
+        if ended is not None:
+            self._transactions.add((ended,), 0)
         return written.last_offset + 1
 
     def _now_ms(self) -> int:
@@ -154,11 +143,9 @@ class BatchLog:
             self._index(batch, self.config, staged.append_ms)
         self.size_bytes += staged.size_bytes
         self.log_end_offset = self._appender.next_offset
+        if changes is not None and changes.ended:
+            self._transactions.add(changes.ended, min(self.flushed_offset, self.deletable_end))
         self._appender.written()
-
-    def discard(self) -> None:
-        """See IPartitionLog."""
-        self._appender.discard()
 
     def begin_epoch(self, leader_epoch: int) -> None:
         """See IPartitionLog: kept in memory only."""
@@ -297,6 +284,16 @@ class BatchLog:
         """See IPartitionLog: written records only."""
         return self._appender.active_producers()
 
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """See IPartitionLog."""
+        return self._appender.last_stable_offset(high_watermark, self.log_start_offset)
+
+    def aborted_transactions(
+        self, offset: int, end_offset: int, most: int
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """See IPartitionLog."""
+        return self._transactions.aborted.among(offset, end_offset, most)
+
     # --- cutting
 
     def truncate_to(self, offset: int) -> None:
@@ -323,8 +320,8 @@ class BatchLog:
         self._flushed_offset = min(self._flushed_offset, offset)
         self._cuts += 1
         self._epochs.cut_end(offset)
-        cut_producers(self._appender.producers, offset, chunks, self._storage)
-        self._appender.restart_at(offset, self._appender.producers)
+        producers = cut_producers(self._appender.producers, offset, chunks, self._storage, self._now_ms())
+        self._appender.restart_at(offset, producers)
 
     def restart_at(self, offset: int) -> None:
         """See IPartitionLog.
@@ -339,6 +336,7 @@ class BatchLog:
         self.log_start_offset = self.log_end_offset = self._flushed_offset = offset
         self._cuts += 1
         self._epochs.cut_end(0)
+        self._transactions.clear()
         self._appender.restart_at(offset, ProducerStateManager())
 
     def advance_log_start(self, offset: int) -> None:
@@ -391,6 +389,7 @@ class BatchLog:
             self._storage.drop([written for chunk in gone for written in chunk.written])
             self.size_bytes -= sum(chunk.size_bytes for chunk in gone)
             del self.segments[:count]
+            self._transactions.aborted.cut_before(self.log_start_offset)
         self._epochs.cut_start(self.log_start_offset)
 
 

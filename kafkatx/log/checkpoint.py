@@ -11,6 +11,9 @@ Offset checkpoints (``recovery-point-offset-checkpoint``, ``log-start-offset-che
 and why it was put aside. ``kafkatx-generation`` has the number of the last change of the cluster's state that
 was noted in this log dir, and its CRC-32 in hexadecimal.
 
+``kafkatx-transaction-checksums`` in a partition's directory has ``<base offset> <entries> <CRC-32C>`` per
+line, the last in hexadecimal, for each ``.txnindex``: that format has no checksum of its own.
+
 ``leader-epoch-checkpoint`` has ``<epoch> <start offset>`` per line. ``partition.metadata`` and
 ``meta.properties`` are ``name: value`` and ``name=value`` lines.
 """
@@ -32,6 +35,7 @@ LOG_STARTS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 LEADER_EPOCHS = "leader-epoch-checkpoint"
+TRANSACTION_CHECKSUMS = "kafkatx-transaction-checksums"
 PARTITION_METADATA = "partition.metadata"
 STRAY_METADATA = "stray.metadata"
 GENERATION = "kafkatx-generation"
@@ -59,6 +63,23 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
     try:
         rows = [line.split(" ") for line in _decode(data)]
         return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+    except ValueError as error:
+        raise CheckpointDamaged(str(error)) from error
+
+
+def encode_checksums(checksums: Mapping[int, tuple[int, int]]) -> bytes:
+    """Return the content of ``kafkatx-transaction-checksums``: base offset -> number of entries and CRC."""
+    return _encode(f"{base} {count} {crc:08x}" for base, (count, crc) in sorted(checksums.items()))
+
+
+def decode_checksums(data: bytes) -> dict[int, tuple[int, int]]:
+    """Read ``kafkatx-transaction-checksums``.
+
+    :raises CheckpointDamaged: it is not one.
+    """
+    try:
+        rows = [line.split(" ") for line in _decode(data)]
+        return {int(base): (int(count), int(crc, 16)) for base, count, crc in rows}
     except ValueError as error:
         raise CheckpointDamaged(str(error)) from error
 

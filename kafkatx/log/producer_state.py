@@ -1,4 +1,4 @@
-"""The state of a partition's idempotent producers (KIP-98): the last five batches of each.
+"""The state of a partition's idempotent producers (KIP-98): the last five batches and the open transaction.
 
 Pure: no I/O, no clock. A producer's state is an immutable value, so that a failed write is undone by
 putting the old value back.
@@ -15,8 +15,8 @@ e == E, one of the last five      duplicate: answer its offsets
 e == E, else                      OUT_OF_ORDER_SEQUENCE_NUMBER
 ================================  ===========================================
 
-A batch of a transaction begins one, unless one is open; a control batch ends it. Only batches that come from
-another cluster have such (mirrors, logs of Apache Kafka): clients cannot write them.
+A transaction is open from its first batch to its marker (:mod:`kafkatx.records.control`). A producer has one
+at a time, also if its epoch changes meanwhile, and is not forgotten before it has ended.
 
 Snapshot (``.snapshot``, big-endian, as Kafka's ``ProducerStateManager`` writes it): ``version i16 = 1,
 crc-32c u32 of all that follows, count i32``, then entries ``producer_id i64, epoch i16, last_sequence i32,
@@ -30,17 +30,19 @@ repeats those without an answer. Of several entries Kafka takes the last, the on
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice, takewhile
 from typing import NamedTuple
 
 from kafkatx.errors import ErrorCode
 from kafkatx.records.checksum import crc32c
-from kafkatx.types import NO_SEQUENCE, ActiveProducer
+from kafkatx.types import NO_SEQUENCE, ActiveProducer, Marker
 
 BATCHES_KEPT = 5
 SEQUENCE_MASK = 0x7FFFFFFF
 """Sequences run from 0 to this and then from 0 again."""
+
+NO_TRANSACTION = -1
 
 _HEAD = struct.Struct(">hI")
 _COUNT = struct.Struct(">i")
@@ -71,17 +73,19 @@ class ProducerState(NamedTuple):
     batches: tuple[ProducerBatch, ...]
     last_used_ms: int
     coordinator_epoch: int = -1
-    txn_first_offset: int = -1
+    txn_first_offset: int = NO_TRANSACTION
 
 
 class ProducerStateManager:
     """The states of all producers of one partition, as Kafka's ``ProducerStateManager``.
 
     :ivar states: by producer id; the least recently active come first.
+    :ivar open: producer id -> first offset of its open transaction; the lowest offset comes first.
     """
 
     def __init__(self, states: Mapping[int, ProducerState] | None = None) -> None:
         self.states: dict[int, ProducerState] = dict(sorted((states or {}).items(), key=_last_used))
+        self.open = _open_transactions(self.states)
 
     def check(
         self, producer_id: int, epoch: int, first_sequence: int, count: int
@@ -104,6 +108,36 @@ class ProducerStateManager:
                 return batch
         return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
+    def check_epoch(self, producer_id: int, epoch: int) -> ErrorCode | None:
+        """Check a batch without sequence; return None to append it, or an error."""
+        state = self.states.get(producer_id)
+        is_old = state is not None and epoch < state.epoch
+        return ErrorCode.INVALID_PRODUCER_EPOCH if is_old else None
+
+    def check_marker(
+        self, producer_id: int, epoch: int, marker: Marker, bumps_epoch: bool
+    ) -> ErrorCode | None:
+        """Check a marker of the coordinator; return None to append it, or an error.
+
+        =========================================  ====================================================
+        coordinator epoch below the last marker's  TRANSACTION_COORDINATOR_FENCED
+        epoch below the producer's                 INVALID_PRODUCER_EPOCH
+        *bumps_epoch*, equal, transaction open     INVALID_PRODUCER_EPOCH: of an earlier transaction
+        *bumps_epoch*, equal, none open            append: the marker is repeated (KAFKA-19999)
+        else                                       append
+        =========================================  ====================================================
+
+        :param bumps_epoch: the transaction is of version 2 (KIP-890): its end raises the producer's epoch.
+        """
+        state = self.states.get(producer_id)
+        if state is None:
+            return None
+        if epoch < state.epoch or (bumps_epoch and epoch == state.epoch and state.txn_first_offset >= 0):
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if marker.coordinator_epoch < state.coordinator_epoch:
+            return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return None
+
     def record(
         self,
         producer_id: int,
@@ -112,8 +146,13 @@ class ProducerStateManager:
         base_offset: int,
         last_offset: int,
         now_ms: int,
+        transactional: bool = False,
     ) -> ProducerState | None:
-        """Add a batch; return the producer's previous state, for :meth:`restore`."""
+        """Add a batch; return the producer's previous state, for :meth:`restore`.
+
+        :param first_sequence: -1 for a batch without sequence, which the broker wrote for the producer.
+        :param transactional: it is part of the producer's open transaction, or begins one.
+        """
         old = self.states.pop(producer_id, None)
         batch = ProducerBatch(
             first_sequence,
@@ -121,36 +160,46 @@ class ProducerStateManager:
             base_offset,
             last_offset,
         )
-        if old is None:
-            self.states[producer_id] = ProducerState(epoch, (batch,), now_ms)
-        elif old[0] != epoch:
-            self.states[producer_id] = ProducerState(epoch, (batch,), now_ms, txn_first_offset=old[4])
+        first_offset = NO_TRANSACTION if old is None else old[4]
+        if transactional and first_offset < 0:
+            first_offset = self.open[producer_id] = base_offset
+        if first_sequence < 0:
+            batches = old[1] if old is not None and old[0] == epoch else ()
+            coordinator_epoch = -1 if old is None else old[3]
+            self.states[producer_id] = ProducerState(epoch, batches, now_ms, coordinator_epoch, first_offset)
+        elif old is None:
+            self.states[producer_id] = ProducerState(epoch, (batch,), now_ms, -1, first_offset)
         else:
-            self.states[producer_id] = ProducerState(
-                epoch, (*old[1][1 - BATCHES_KEPT :], batch), now_ms, old[3], old[4]
-            )
+            earlier = old[1][1 - BATCHES_KEPT :] if old[0] == epoch else ()
+            self.states[producer_id] = ProducerState(epoch, (*earlier, batch), now_ms, old[3], first_offset)
         return old
 
-    def note_transaction(self, producer_id: int, base_offset: int, is_end: bool) -> ProducerState | None:
-        """Note a batch of a transaction, or its end; call it after :meth:`record`.
+    def end_transaction(
+        self, producer_id: int, epoch: int, coordinator_epoch: int, now_ms: int
+    ) -> tuple[ProducerState | None, int]:
+        """Add a marker.
 
-        :return: the producer's previous state, for :meth:`restore`; None if nothing has changed.
+        :param epoch: the marker's; a new one begins with sequence 0.
+        :return: the producer's previous state, for :meth:`restore`; and the first offset of the transaction
+            that ends; -1 if it has no records here.
         """
-        state = self.states.get(producer_id)
-        if state is None or is_end == (state.txn_first_offset < 0):
-            return None
-        self.states[producer_id] = state._replace(txn_first_offset=-1 if is_end else base_offset)
-        return state
+        old = self.states.pop(producer_id, None)
+        batches = old[1] if old is not None and old[0] == epoch else ()
+        self.states[producer_id] = ProducerState(epoch, batches, now_ms, coordinator_epoch)
+        return old, self.open.pop(producer_id, NO_TRANSACTION)
 
-    def restore(self, producer_id: int, state: ProducerState | None) -> None:
-        """Put back what :meth:`record` returned."""
-        if state is None:
-            self.states.pop(producer_id, None)
-        else:
-            self.states[producer_id] = state
+    def restore(self, before: Iterable[tuple[int, ProducerState | None]]) -> None:
+        """Put back, in this order, what :meth:`record` and :meth:`end_transaction` returned."""
+        changed = False
+        for producer_id, state in before:
+            put_back(self.states, producer_id, state)
+            first_offset = NO_TRANSACTION if state is None else state.txn_first_offset
+            changed = changed or self.open.get(producer_id, NO_TRANSACTION) != first_offset
+        if changed:
+            self.open = _open_transactions(self.states)
 
     def expire(self, now_ms: int, expiration_ms: int) -> None:
-        """Forget the producers that have not written for *expiration_ms*, unless a transaction is open."""
+        """Forget the producers that have not written for *expiration_ms* and have no open transaction."""
         idle = takewhile(lambda one: now_ms - one[1].last_used_ms >= expiration_ms, self.states.items())
         for key, state in list(idle):
             if state.txn_first_offset < 0:
@@ -159,10 +208,26 @@ class ProducerStateManager:
     def forget_oldest(self) -> None:
         """Forget the least recently active producers: a twentieth of all, and one at least.
 
-        One at a time would be slow: a dict finds its first entry by passing all deleted ones.
+        One at a time would be slow: a dict finds its first entry by passing all deleted ones. Those with an
+        open transaction stay, even if they are too many.
         """
-        for key in list(islice(self.states, len(self.states) // 20 + 1)):
+        count = len(self.states) // 20 + 1
+        for key in list(islice((key for key in self.states if key not in self.open), count)):
             del self.states[key]
+
+
+def put_back(states: dict[int, ProducerState], producer_id: int, state: ProducerState | None) -> None:
+    """Put a producer's earlier state into *states*; None if it had none."""
+    if state is None:
+        states.pop(producer_id, None)
+    else:
+        states[producer_id] = state
+
+
+def _open_transactions(states: Mapping[int, ProducerState]) -> dict[int, int]:
+    """Return producer id -> first offset of each open transaction, by offset."""
+    found = [(state.txn_first_offset, key) for key, state in states.items() if state.txn_first_offset >= 0]
+    return {key: first_offset for first_offset, key in sorted(found)}
 
 
 def _last_used(entry: tuple[int, ProducerState]) -> int:

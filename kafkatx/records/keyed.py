@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafkatx.records.builder import assemble
+from kafkatx.records.header import TRANSACTIONAL
 from kafkatx.records.varint import encode
 
 MOST_OVERHEAD = 22
@@ -13,9 +14,14 @@ MOST_OVERHEAD = 22
 _NULL = b"\x01"  # the varint -1
 
 
-def build_keyed(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int) -> bytes:
+def build_keyed(
+    records: Sequence[tuple[bytes, bytes | None]],
+    timestamp_ms: int,
+    transaction: tuple[int, int] | None = None,
+) -> bytes:
     """Build an uncompressed batch of (key, value) with the same timestamp; the value None is a tombstone.
 
+    :param transaction: the producer id and epoch if the batch is part of a transaction; it has no sequence.
     :raises ValueError: there are no records.
     """
     if not records:
@@ -32,4 +38,7 @@ def build_keyed(records: Sequence[tuple[bytes, bytes | None]], timestamp_ms: int
         if value:
             add(value)
         add(b"\0")  # the count of headers
-    return assemble(b"".join(parts), len(records), 0, timestamp_ms, timestamp_ms)
+    payload, count = b"".join(parts), len(records)
+    if transaction is None:
+        return assemble(payload, count, 0, timestamp_ms, timestamp_ms)
+    return assemble(payload, count, TRANSACTIONAL, timestamp_ms, timestamp_ms, *transaction)

@@ -74,7 +74,7 @@ def table(apis: Iterable[Api]) -> Mapping[int, Api]:
     return MappingProxyType(by_key)
 
 
-PRODUCE: Final = Api(0, "Produce", range(11), flexible_since=9)
+PRODUCE: Final = Api(0, "Produce", range(13), flexible_since=9)
 FETCH: Final = Api(1, "Fetch", range(17), flexible_since=12)
 LIST_OFFSETS: Final = Api(2, "ListOffsets", range(12), flexible_since=6)
 METADATA: Final = Api(3, "Metadata", range(14), flexible_since=9)
@@ -93,6 +93,11 @@ DELETE_TOPICS: Final = Api(20, "DeleteTopics", range(7), flexible_since=4)
 DELETE_RECORDS: Final = Api(21, "DeleteRecords", range(3), flexible_since=2)
 INIT_PRODUCER_ID: Final = Api(22, "InitProducerId", range(6), flexible_since=2)
 OFFSET_FOR_LEADER_EPOCH: Final = Api(23, "OffsetForLeaderEpoch", range(5), flexible_since=4)
+ADD_PARTITIONS_TO_TXN: Final = Api(24, "AddPartitionsToTxn", range(6), flexible_since=3)
+ADD_OFFSETS_TO_TXN: Final = Api(25, "AddOffsetsToTxn", range(5), flexible_since=3)
+END_TXN: Final = Api(26, "EndTxn", range(6), flexible_since=3)
+WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", range(1, 3), flexible_since=1)
+TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", range(6), flexible_since=3)
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", range(5), flexible_since=4)
 ALTER_CONFIGS: Final = Api(33, "AlterConfigs", range(3), flexible_since=2)
 ALTER_REPLICA_LOG_DIRS: Final = Api(34, "AlterReplicaLogDirs", range(3), flexible_since=2)
@@ -110,6 +115,8 @@ DESCRIBE_QUORUM: Final = Api(55, "DescribeQuorum", range(3), flexible_since=0)
 UPDATE_FEATURES: Final = Api(57, "UpdateFeatures", range(3), flexible_since=0)
 DESCRIBE_CLUSTER: Final = Api(60, "DescribeCluster", range(3), flexible_since=0)
 DESCRIBE_PRODUCERS: Final = Api(61, "DescribeProducers", range(1), flexible_since=0)
+DESCRIBE_TRANSACTIONS: Final = Api(65, "DescribeTransactions", range(1), flexible_since=0)
+LIST_TRANSACTIONS: Final = Api(66, "ListTransactions", range(2), flexible_since=0)
 CONSUMER_GROUP_HEARTBEAT: Final = Api(68, "ConsumerGroupHeartbeat", range(2), flexible_since=0)
 CONSUMER_GROUP_DESCRIBE: Final = Api(69, "ConsumerGroupDescribe", range(2), flexible_since=0)
 LIST_CONFIG_RESOURCES: Final = Api(74, "ListConfigResources", range(2), flexible_since=0)
@@ -137,6 +144,11 @@ APIS: Final = table(
         DELETE_RECORDS,
         INIT_PRODUCER_ID,
         OFFSET_FOR_LEADER_EPOCH,
+        ADD_PARTITIONS_TO_TXN,
+        ADD_OFFSETS_TO_TXN,
+        END_TXN,
+        WRITE_TXN_MARKERS,
+        TXN_OFFSET_COMMIT,
         DESCRIBE_CONFIGS,
         ALTER_CONFIGS,
         ALTER_REPLICA_LOG_DIRS,
@@ -154,6 +166,8 @@ APIS: Final = table(
         UPDATE_FEATURES,
         DESCRIBE_CLUSTER,
         DESCRIBE_PRODUCERS,
+        DESCRIBE_TRANSACTIONS,
+        LIST_TRANSACTIONS,
         CONSUMER_GROUP_HEARTBEAT,
         CONSUMER_GROUP_DESCRIBE,
         LIST_CONFIG_RESOURCES,

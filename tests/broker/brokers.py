@@ -85,11 +85,13 @@ class ClusterBroker:
         await self.metadata.register([one.directory_id for one in self.store.dirs])
         self.broker.fetchers.start()
         await self.broker.groups.open()
+        self.broker.transactions.open()
 
     async def stop(self) -> None:
         """Stop, as ``BrokerService`` does."""
         self.network.close(self.id)
         self.broker.groups.stop()
+        self.broker.transactions.stop()
         await self.broker.fetchers.stop()
         await self.broker.topic_commands.settled()
         await self.broker.topics.settled()
@@ -105,6 +107,7 @@ class ClusterBroker:
         self.network.close(self.id)
         self.broker.fetchers.stop()
         self.broker.groups.stop()
+        self.broker.transactions.stop()
         self.broker.topics.settled()
         self.broker.flushes.stop()
         self.broker.commit_timeouts.stop()
@@ -179,7 +182,9 @@ class ClusterOfBrokersCase(SynchronousTestCase):
         """Ask a broker; return the response."""
         reply = self.brokers[broker_id].answer(key, version, request)
         if isinstance(reply, Deferred):
-            reply = self.run_to_end(reply)
+            waiting: Deferred[Any] = Deferred()
+            reply.addBoth(waiting.callback)  # it may wait for another Deferred after it was called
+            reply = self.run_to_end(waiting)
         return self.response(key, version, reply)
 
     def response(self, key: int, version: int, reply: Any) -> Any:

@@ -48,7 +48,9 @@ class FileBrokerTestCase(BrokerTestCase):
             workers.work()
         self.successResultOf(opening)
         self.successResultOf(Deferred.fromCoroutine(broker.groups.open()))
+        broker.transactions.open()
         self.addCleanup(broker.groups.stop)
+        self.addCleanup(broker.transactions.stop)
         return broker
 
     def restart(self, workers: Any = at_once, **settings: str) -> None:
@@ -58,5 +60,6 @@ class FileBrokerTestCase(BrokerTestCase):
         crash(store)
         self.broker.flushes.stop()
         self.broker.groups.stop()
+        self.broker.transactions.stop()
         self.broker = self.start(workers, **settings)
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))

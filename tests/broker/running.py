@@ -20,7 +20,7 @@ from kafkatx.log.retention import TimeAndSizeRetention
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.net.requests import Peer, Reply, Staged
 from kafkatx.records.builder import build_values
-from kafkatx.records.conversion import iter_any
+from kafkatx.records.conversion import batches, iter_any
 from kafkatx.types import BrokerNode, FileSlice
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS
@@ -111,7 +111,9 @@ class BrokerTestCase(SynchronousTestCase):
         self.successResultOf(Deferred.fromCoroutine(broker.topics.open()))
         self.successResultOf(metadata.register([]))
         self.successResultOf(Deferred.fromCoroutine(broker.groups.open()))
+        broker.transactions.open()
         self.addCleanup(broker.groups.stop)
+        self.addCleanup(broker.transactions.stop)
         return broker
 
     def make_metadata(self, config: BrokerConfig, workers: Any) -> IMetadataStore:
@@ -188,7 +190,7 @@ class BrokerTestCase(SynchronousTestCase):
         end = found.log.log_end_offset
         data = b""
         while True:
-            next_offset = max((r.offset + 1 for r in iter_any(memoryview(data))), default=0)
+            next_offset = max((span.last_offset + 1 for span in batches(memoryview(data))), default=0)
             more = found.log.read(next_offset, 1 << 30, end, True)
             if not more:
                 return [record.value for record in iter_any(memoryview(data))]

@@ -142,7 +142,7 @@ class RequestTests(BadInputTestCase):
             (999, 0, "API key 999"),
             (4, 0, "API key 4"),
             (-1, 0, "API key -1"),
-            (0, 11, "Produce version 11"),
+            (0, 13, "Produce version 13"),
             (1, 99, "Fetch version 99"),
             (3, -1, "Metadata version -1"),
         ):

@@ -67,7 +67,7 @@ class BlockingTests(SynchronousTestCase):
         """Every version of the requests that carry and look up records is served alike."""
         wanted = [(b"k%d" % n, b"v%d" % n) for n in range(100)]
         for request, versions in (
-            (ProduceRequest, range(11)),
+            (ProduceRequest, range(13)),
             (FetchRequest, range(13)),
             (ListOffsetsRequest, range(8)),
             (MetadataRequest, range(13)),

@@ -33,7 +33,7 @@ class ClientMatrixTests(SynchronousTestCase):
         outcome = try_features(client, matrix_broker(), asked)
         self.assertEqual(outcome.failed, {}, matrix_broker().output()[-10_000:])
         offered = {name for name, found in outcome.results.items() if found.result == PASS}
-        self.assertEqual(offered, set(asked) - set(client.lacks) - {"transactions"})
+        self.assertEqual(offered, set(asked) - set(client.lacks))
 
     def test_ours(self) -> None:
         """Our own client."""

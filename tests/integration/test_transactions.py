@@ -1,53 +1,217 @@
-"""Producers that ask for transactions, which the broker does not offer, learn it at once."""
+"""Transactions of real clients: committed and aborted ones, offsets, fencing, and time-outs."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from typing import Any
 
-from confluent_kafka import KafkaException
-from confluent_kafka import Producer as ConfluentProducer
-from kafka import KafkaProducer
-from kafka.errors import TransactionalIdAuthorizationFailedError
+from aiokafka import AIOKafkaProducer
+from aiokafka import TopicPartition as AioPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.structs import OffsetAndMetadata
+from kafka.structs import TopicPartition as KafkaPartition
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.testing import EmbeddedBroker
-from tests.measured import check_below
+from tests.ports import free_port
 
 LONG_S = 20.0
+SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+VALUES = [b"%d" % number for number in range(30)]
 
 
 class TransactionTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Start a broker in a process, whose log can be read."""
-        self.broker = EmbeddedBroker(run_in="process").start()
+        """Start a broker in a process."""
+        settings = {
+            "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}",
+            "num.partitions": "2",
+            "group.initial.rebalance.delay.ms": "0",
+            SWEEP: "300",
+        }
+        self.broker = EmbeddedBroker(settings, run_in="process").start()
         self.addCleanup(self.broker.stop)
+        self.quiet = logging.getLogger("tests.transactions")
+        self.quiet.disabled = True
 
-    def warnings(self, client_id: str) -> int:
-        """Count the lines of the log about this client."""
-        return sum("transactions" in line and client_id in line for line in self.broker.output().splitlines())
+    def producer(self, name: str, **config: Any) -> Producer:
+        """Return an initialized producer of librdkafka."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self.broker.bootstrap,
+                "transactional.id": name,
+                "logger": self.quiet,
+                **config,
+            }
+        )
+        producer.init_transactions(LONG_S)
+        return producer
 
-    def test_librdkafka(self) -> None:
-        """init_transactions fails long before its time is up, and the error is fatal and says why."""
-        quiet = logging.getLogger("tests.transactions")
-        quiet.disabled = True
-        config = {"transactional.id": "orders", "client.id": "shop", "logger": quiet}
-        producer = ConfluentProducer({"bootstrap.servers": self.broker.bootstrap, **config})
-        began_s = time.monotonic()
+    def consumer(self, group: str, level: str = "read_committed") -> Consumer:
+        """Return a consumer of librdkafka."""
+        return Consumer(
+            {
+                "bootstrap.servers": self.broker.bootstrap,
+                "group.id": group,
+                "isolation.level": level,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "logger": self.quiet,
+            }
+        )
+
+    def read(self, topic: str, level: str = "read_committed") -> list[bytes]:
+        """Return all values of a topic, in order."""
+        consumer, values = self.consumer("readers", level), list[bytes]()
+        ended: set[int] = set()
+        consumer.assign([TopicPartition(topic, number, 0) for number in (0, 1)])
+        while len(ended) < 2:
+            message = consumer.poll(LONG_S)
+            self.assertIsNotNone(message)
+            if message.error():
+                ended.add(message.partition())
+            else:
+                values.append(message.value())
+        consumer.close()
+        return sorted(values)
+
+    def test_committed_and_aborted(self) -> None:
+        """Readers of committed records get the committed ones, others all, of three clients."""
+        producer = self.producer("librdkafka")
+        for value, end in (
+            (b"c1", producer.commit_transaction),
+            (b"a1", producer.abort_transaction),
+            (b"c2", producer.commit_transaction),
+        ):
+            producer.begin_transaction()
+            for number in (0, 1):
+                producer.produce("t", value, partition=number)
+            producer.flush()
+            end(LONG_S)
+        python = KafkaProducer(bootstrap_servers=self.broker.bootstrap, transactional_id="python")
+        python.init_transactions()
+        for value, end in ((b"c3", python.commit_transaction), (b"a2", python.abort_transaction)):
+            python.begin_transaction()
+            python.send("t", value)
+            python.flush()
+            end()
+        python.close()
+        asyncio.run(self.write_aio())
+        committed = [b"c1", b"c1", b"c2", b"c2", b"c3", b"c4"]
+        self.assertEqual(self.read("t"), committed)
+        uncommitted = self.read("t", "read_uncommitted")
+        self.assertEqual(uncommitted, sorted([*committed, b"a1", b"a1", b"a2", b"a3"]))
+        reader = KafkaConsumer(
+            "t",
+            bootstrap_servers=self.broker.bootstrap,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+            consumer_timeout_ms=1000,
+        )
+        self.assertEqual(sorted(record.value for record in reader), committed)
+        reader.close()
+
+    async def write_aio(self) -> None:
+        """Commit and abort with aiokafka, with an offset each."""
+        producer = AIOKafkaProducer(bootstrap_servers=self.broker.bootstrap, transactional_id="aio")
+        await producer.start()
+        for value, offset, end in (
+            (b"c4", 4, producer.commit_transaction),
+            (b"a3", 9, producer.abort_transaction),
+        ):
+            await producer.begin_transaction()
+            await producer.send_and_wait("t", value)
+            await producer.send_offsets_to_transaction({AioPartition("t", 0): offset}, "aio-group")
+            await end()
+        await producer.stop()
+        consumer = KafkaConsumer(bootstrap_servers=self.broker.bootstrap, group_id="aio-group")
+        self.assertEqual(consumer.committed(KafkaPartition("t", 0)), 4)
+        consumer.close()
+
+    def test_copier(self) -> None:
+        """A copier that is aborted and goes on leaves each record once in its output."""
+        source = Producer({"bootstrap.servers": self.broker.bootstrap, "logger": self.quiet})
+        for value in VALUES:
+            source.produce("in", value)
+        source.flush()
+        for most, commit in ((10, True), (8, False), (20, True)):
+            self.assertEqual(self.copy(most, commit), most)
+        self.assertEqual(self.read("out"), sorted(VALUES))
+        self.assertGreater(len(self.read("out", "read_uncommitted")), len(VALUES))
+
+    def copy(self, most: int, commit: bool) -> int:
+        """Copy some records in one transaction; return their number."""
+        consumer, producer, count = self.consumer("copier"), self.producer("copier"), 0
+        consumer.subscribe(["in"])
+        producer.begin_transaction()
+        end_s = time.monotonic() + LONG_S
+        while count < most and time.monotonic() < end_s:
+            message = consumer.poll(1)
+            if message is not None and not message.error():
+                producer.produce("out", message.value())
+                count += 1
+        positions = consumer.position(consumer.assignment())
+        producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), LONG_S)
+        (producer.commit_transaction if commit else producer.abort_transaction)(LONG_S)
+        consumer.close()
+        return count
+
+    def test_python_offsets(self) -> None:
+        """kafka-python's offsets are committed with its transaction."""
+        producer = KafkaProducer(bootstrap_servers=self.broker.bootstrap, transactional_id="python")
+        producer.init_transactions()
+        place = KafkaPartition("t", 0)
+        for offset, end in ((3, producer.commit_transaction), (7, producer.abort_transaction)):
+            producer.begin_transaction()
+            producer.send("t", b"x", partition=0)
+            producer.send_offsets_to_transaction({place: OffsetAndMetadata(offset, "", -1)}, "python-group")
+            end()
+        producer.close()
+        consumer = KafkaConsumer(bootstrap_servers=self.broker.bootstrap, group_id="python-group")
+        self.assertEqual(consumer.committed(place), 3)
+        consumer.close()
+
+    def test_fenced(self) -> None:
+        """The second producer of a transactional id fences the first, whose records are not shown."""
+        first = self.producer("same")
+        first.begin_transaction()
+        first.produce("t", b"zombie", partition=0)
+        first.flush()
+        second = self.producer("same")
         with self.assertRaises(KafkaException) as caught:
-            producer.init_transactions(LONG_S)
-        check_below(self, time.monotonic() - began_s, LONG_S / 2, "seconds until the error")
-        error = caught.exception.args[0]
-        self.assertTrue(error.fatal())
-        self.assertIn("does not offer transactions", error.str())
-        deadline_s = time.monotonic() + LONG_S
-        while not self.warnings("shop") and time.monotonic() < deadline_s:
-            time.sleep(0.01)  # the line comes from another process
-        self.assertEqual(self.warnings("shop"), 1)
+            first.commit_transaction(LONG_S)
+        self.assertTrue(caught.exception.args[0].fatal())
+        second.begin_transaction()
+        second.produce("t", b"alive", partition=0)
+        second.commit_transaction(LONG_S)
+        self.assertEqual(self.read("t"), [b"alive"])
 
-    def test_kafka_python(self) -> None:
-        """kafka-python's init_transactions fails with the error."""
-        producer = KafkaProducer(bootstrap_servers=self.broker.bootstrap, transactional_id="orders")
-        self.addCleanup(producer.close, 0)
-        with self.assertRaises(TransactionalIdAuthorizationFailedError):
-            producer.init_transactions()
+    def test_late(self) -> None:
+        """A transaction that takes too long is aborted by the broker."""
+        times = {"transaction.timeout.ms": 1000, "message.timeout.ms": 900}
+        producer = self.producer("late", **times)
+        producer.begin_transaction()
+        producer.produce("t", b"late", partition=0)
+        producer.flush()
+        end_s = time.monotonic() + LONG_S
+        while "took longer than" not in self.broker.output() and time.monotonic() < end_s:
+            time.sleep(0.05)  # the line comes from another process
+        with self.assertRaises(KafkaException):
+            producer.commit_transaction(LONG_S)
+        self.assertEqual(self.read("t"), [])
+
+    def test_restart(self) -> None:
+        """A transaction that is open when the broker is killed is committed after its next start."""
+        producer = self.producer("stays", **{"transaction.timeout.ms": 60_000})
+        producer.begin_transaction()
+        producer.produce("t", b"x", partition=0)
+        producer.flush()
+        self.broker.kill()
+        self.broker.start()
+        producer.produce("t", b"y", partition=1)
+        producer.commit_transaction(LONG_S)
+        self.assertEqual(self.read("t"), [b"x", b"y"])

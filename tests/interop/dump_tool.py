@@ -10,11 +10,16 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.names import TRANSACTION_STATE
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
+from kafkatx.records.keyed import build_keyed
 from kafkatx.records.legacy.message_sets import build
+from kafkatx.testing.contracts.log.transactions import ABORT, COMMIT, in_transaction
 from kafkatx.testing.contracts.partition_log import NOW_MS, StoreCase
+from kafkatx.transactions.metadata import TransactionMetadata
+from kafkatx.transactions.records import encode_key, encode_value
 from kafkatx.types import TopicPartition
 from tests.interop.apache import dump
 from tests.log.fakes import file_store
@@ -142,3 +147,61 @@ class DumpToolTests(StoreCase, SynchronousTestCase):
             said = self.check_logs(directory, Codec.LZ4, magic)
             self.assertIn(f"LogAppendTime: {NOW_MS}", said)
             self.check_indexes(directory)
+
+    def test_transaction_state(self) -> None:
+        """Its decoder of transactions reads the records of ``__transaction_state``, and of no other topic."""
+        begun = TransactionMetadata(7, 60_000, 4, previous_producer_id=5, client_version=2).with_partitions(
+            frozenset({TopicPartition("t", 1), TopicPartition("u", 0)}), 2, NOW_MS
+        )
+        records = [
+            *(
+                (encode_key("tx"), encode_value(one))
+                for one in (begun, attrs.evolve(begun, next_producer_id=9))
+            ),
+            (encode_key("old"), None),
+        ]
+        batches = [build_keyed([record], NOW_MS) for record in records]
+        store = self.make_store()
+        self.result(store.open(lambda topic: CONFIG))
+        log = self.result(store.create(TopicPartition(TRANSACTION_STATE, 0), uuid.uuid4(), CONFIG))
+        for batch in batches:
+            self.put(log, batch)
+        self.result(store.close())
+        said = dump(self.files(log.directory, ".log"), "--transaction-log-decoder", "--print-data-log")
+        for expected in (
+            "transactionalId=tx",
+            "transactionalId=old",
+            "producerId:7",
+            "producerEpoch:4",
+            "state=Ongoing",
+            "t-1",
+            "u-0",
+            "txnTimeoutMs=60000",
+            f"txnLastUpdateTimestamp={NOW_MS}",
+        ):
+            self.assertIn(expected, said)
+
+    def test_transactions(self) -> None:
+        """Markers, the indexes of aborted transactions, and snapshots with an open one."""
+        store = self.make_store()
+        self.result(store.open(lambda topic: CONFIG))
+        log = self.result(store.create(TopicPartition("transactions", 0), uuid.uuid4(), CONFIG))
+        for number in range(40):
+            sent = in_transaction(3, 7, 3 * number)
+            self.assertEqual(log.append(sent, 0, NOW_MS, True, None, True).error, 0)
+            log.append_marker(7, 0, ABORT if number % 2 else COMMIT, 0, NOW_MS)
+            log.write()
+        log.append(in_transaction(2, 8), 0, NOW_MS, True, None, True)
+        log.write()
+        self.result(store.close())
+        said = dump(self.files(log.directory, ".log"), "--deep-iteration")
+        self.assertEqual(said.count("endTxnMarker: ABORT coordinatorEpoch: 3"), 20)
+        self.assertEqual(said.count("endTxnMarker: COMMIT coordinatorEpoch: 3"), 20)
+        indexes = self.files(log.directory, ".txnindex")
+        self.assertGreater(len(indexes), 1)
+        said = dump(indexes)
+        self.assertEqual(said.count("producerId: 7"), 20)
+        self.assertIn("version: 0 producerId: 7 firstOffset: 4 lastOffset: 7 lastStableOffset: 8", said)
+        said = dump(self.files(log.directory, ".snapshot")[-1:])
+        self.assertIn("coordinatorEpoch: 3", said)
+        self.assertIn("currentTxnFirstOffset: OptionalLong[160]", said)

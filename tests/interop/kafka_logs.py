@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -10,10 +11,12 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.config.log_config import LogConfig
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.dump import Dump
 from kafkatx.log.inspect.logdir import Check
-from kafkatx.log.inspect.rows import BatchRow, DamageRow, RecordRow
+from kafkatx.log.inspect.rows import AbortedRow, BatchRow, DamageRow, RecordRow
+from kafkatx.log.recovery.loader import load
 from tests.integration.clients import CODECS, Confluent, messages
 from tests.interop.apache import JARS, TIMEOUT_S, java, run
 from tests.ports import free_port
@@ -107,6 +110,10 @@ class KafkaLogTests(SynchronousTestCase):
                 producer.produce("transactions", b"v" * 100, b"%d" % key, partition=0)
             producer.flush(TIMEOUT_S)
             producer.abort_transaction() if number % 2 else producer.commit_transaction()
+        producer.begin_transaction()
+        producer.produce("transactions", b"open", partition=0)
+        producer.flush(TIMEOUT_S)
+        self.addCleanup(lambda: producer)
 
     def compacted(self) -> None:
         """A topic that the cleaner has been at."""
@@ -156,9 +163,28 @@ class KafkaLogTests(SynchronousTestCase):
         offsets = [row.offset for row in self.rows("compacted-0") if isinstance(row, RecordRow)]
         self.assertLess(len(offsets), offsets[-1] - offsets[0])
 
+    def check_transactions(self, clean: bool) -> None:
+        """Our log finds Kafka's transactions of 50 records and a marker: each other one was aborted."""
+        copy = os.path.join(self.mktemp(), "transactions-0")
+        shutil.copytree(os.path.join(self.broker.data, "transactions-0"), copy)
+        loaded = load(Files(), copy, LogConfig(), 0, clean)
+        firsts = [one.first_offset for one in loaded.aborted]
+        self.assertEqual(firsts, [51, 153, 255])
+        self.assertEqual([one.last_offset for one in loaded.aborted], [101, 203, 305])
+        self.assertEqual(list(loaded.producers.open.values()), [306])
+        self.assertEqual(loaded.log_end_offset, 307)
+
+    def test_transactions(self) -> None:
+        """After a stop the transactions of Kafka's log are known, one that is open as well."""
+        self.broker.end()
+        self.check_transactions(clean=True)
+        rows = [row for row in self.rows("transactions-0") if isinstance(row, AbortedRow)]
+        self.assertEqual([row.first_offset for row in rows], [51, 153, 255])
+
     def test_killed(self) -> None:
         """After kill -9 only indexes are at fault: they end in the zeros that Kafka has reserved."""
         self.broker.end(signal.SIGKILL)
+        self.check_transactions(clean=False)
         faults = list(Check(Files(), self.broker.data, deep=True).faults())
         self.assertTrue(faults)
         self.assertEqual([str(f) for f in faults if not f.path.endswith(("index", "timeindex"))], [])

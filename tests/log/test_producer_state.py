@@ -76,8 +76,7 @@ class CheckTests(SynchronousTestCase):
         before = dict(producers.states)
         undo = [(1, producers.record(1, 5, 1, 101, 101, 9)), (2, producers.record(2, 0, 0, 102, 102, 9))]
         self.assertNotEqual(producers.states, before)
-        for producer_id, state in undo:
-            producers.restore(producer_id, state)
+        producers.restore(undo)
         self.assertEqual(producers.states, before)
 
     def test_new_epoch_forgets(self) -> None:
@@ -93,26 +92,6 @@ class CheckTests(SynchronousTestCase):
         producers.record(2, 0, 0, 1, 1, 1001)
         producers.expire(1100, 100)
         self.assertEqual(list(producers.states), [2])
-
-    def test_transactions(self) -> None:
-        """A transaction begins once, outlives epochs and expiry, and ends; unknown producers have none."""
-        producers = with_batches((0, 1))
-        before = producers.states[1]
-        self.assertEqual(producers.note_transaction(1, 100, False), before)
-        self.assertIsNone(producers.note_transaction(1, 101, False))
-        producers.record(1, 6, 0, 101, 101, 0)
-        self.assertEqual(producers.states[1].txn_first_offset, 100)
-        producers.expire(10**15, 1)
-        self.assertIn(1, producers.states)
-        decoded = decode_snapshot(encode_snapshot(producers.states))
-        self.assertEqual(decoded[1].txn_first_offset, 100)
-        ended = producers.note_transaction(1, 102, True)
-        self.assertEqual(producers.states[1].txn_first_offset, -1)
-        self.assertIsNone(producers.note_transaction(1, 103, True))
-        producers.restore(1, ended)
-        self.assertEqual(producers.states[1].txn_first_offset, 100)
-        self.assertIsNone(producers.note_transaction(9, 104, True))
-        self.assertNotIn(9, producers.states)
 
 
 class SnapshotTests(SynchronousTestCase):

@@ -46,3 +46,12 @@ class BuildKeyedTests(SynchronousTestCase):
         """A batch without records is refused: no log would take it."""
         with self.assertRaises(ValueError):
             build_keyed([], NOW_MS)
+
+    def test_transaction(self) -> None:
+        """A batch of a transaction has its producer id and epoch, no sequence, and a sound checksum."""
+        batch = memoryview(build_keyed([(b"a", b"1")], NOW_MS, (7, 3)))
+        header = parse_header(batch)
+        check(batch, 0, header)
+        self.assertEqual((header.producer_id, header.producer_epoch, header.base_sequence), (7, 3, -1))
+        self.assertTrue(header.transactional)
+        self.assertFalse(header.control)

@@ -53,7 +53,7 @@ def messages(cls: type[S], version: int) -> st.SearchStrategy[S]:
 def _values(f: Field, version: int) -> st.SearchStrategy[Any]:
     if f.name.endswith("error_code"):
         return st.integers(-1, 100)  # the oracles know no others
-    if f.name in ("log_append_time_ms", "retention_time_ms"):
+    if f.name in ("log_append_time_ms", "retention_time_ms", "transaction_start_time_ms"):
         return st.integers(-1, 2**41)  # the oracles make dates and durations of it
     values = _of(f.type_in(version), version)
     if f.tag is not None and isinstance(f.type, type):

@@ -11,7 +11,7 @@ from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
 from kafkatx.wire.schema import NEVER_FLEXIBLE
 
 SERVED = {
-    0: ("Produce", 0, 10, 9),
+    0: ("Produce", 0, 12, 9),
     1: ("Fetch", 0, 16, 12),
     2: ("ListOffsets", 0, 11, 6),
     3: ("Metadata", 0, 13, 9),
@@ -30,6 +30,11 @@ SERVED = {
     21: ("DeleteRecords", 0, 2, 2),
     22: ("InitProducerId", 0, 5, 2),
     23: ("OffsetForLeaderEpoch", 0, 4, 4),
+    24: ("AddPartitionsToTxn", 0, 5, 3),
+    25: ("AddOffsetsToTxn", 0, 4, 3),
+    26: ("EndTxn", 0, 5, 3),
+    27: ("WriteTxnMarkers", 1, 2, 1),
+    28: ("TxnOffsetCommit", 0, 5, 3),
     32: ("DescribeConfigs", 0, 4, 4),
     33: ("AlterConfigs", 0, 2, 2),
     34: ("AlterReplicaLogDirs", 0, 2, 2),
@@ -47,6 +52,8 @@ SERVED = {
     57: ("UpdateFeatures", 0, 2, 0),
     60: ("DescribeCluster", 0, 2, 0),
     61: ("DescribeProducers", 0, 0, 0),
+    65: ("DescribeTransactions", 0, 0, 0),
+    66: ("ListTransactions", 0, 1, 0),
     68: ("ConsumerGroupHeartbeat", 0, 1, 0),
     69: ("ConsumerGroupDescribe", 0, 1, 0),
     74: ("ListConfigResources", 0, 1, 0),

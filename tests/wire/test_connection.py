@@ -127,9 +127,9 @@ class VersionTests(SynchronousTestCase):
 
     def test_nothing_in_common(self) -> None:
         """No version in common is an error that names the API and both ranges."""
-        keys = [ApiVersion(0, 11, 13), ApiVersion(1, 4, 17)]
+        keys = [ApiVersion(0, 13, 14), ApiVersion(1, 4, 17)]
         self.connection.negotiate(ApiVersionsResponse(api_keys=keys))
-        self.assertEqual(self.refused(PRODUCE), "Produce: this client speaks versions 0-10, the broker 11-13")
+        self.assertEqual(self.refused(PRODUCE), "Produce: this client speaks versions 0-12, the broker 13-14")
         self.assertEqual(self.refused(FETCH, 3), "Fetch: this client speaks versions 0-3, the broker 4-17")
         self.assertEqual(
             self.refused(METADATA), "Metadata: this client speaks versions 0-13, the broker none"

@@ -1,8 +1,8 @@
 """Request frames of real clients, recorded on a socket, in ``golden/``.
 
 ``<client>-<key>-<API>-v<version>.hex`` is the hexadecimal text of one frame without its size, sent by
-librdkafka 2.16.1 (confluent-kafka), kafka-python 3.0.12, kafka-configs of Apache Kafka 3.9.1 or the Java
-clients of Apache Kafka 4.3.1 (java).
+librdkafka 2.16.1 (confluent-kafka), kafka-python 3.0.12, aiokafka 0.14, kafka-configs of Apache Kafka 3.9.1
+or the Java clients of Apache Kafka 4.3.1 (java).
 """
 
 from __future__ import annotations

@@ -23,8 +23,10 @@ from kafkatx.broker.fetch.read_replicas import (
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.types import Records
 from kafkatx.wire.messages.fetch import (
+    AbortedTransaction,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
@@ -33,6 +35,10 @@ from kafkatx.wire.messages.fetch import (
 )
 
 READ_COMMITTED = 1
+MOST_ABORTED = 1000
+"""The most aborted transactions that a partition's answer lists: with more, it has fewer records."""
+_ABORTED_BYTES = 17
+"""The size of one of them in a response."""
 
 
 class FetchRound:
@@ -143,6 +149,8 @@ class FetchRound:
                 size = len(result.records or ())
                 limit -= size
                 first = first and not size
+                if result.aborted_transactions:
+                    limit -= _ABORTED_BYTES * len(result.aborted_transactions)
                 results.append(result)
             responses.append(FetchableTopicResponse(topic.topic, topic.topic_id, results))
         return FetchResponse(responses=responses)
@@ -154,6 +162,7 @@ class FetchRound:
             return refused(asked, self._missing(topic, asked.partition))
         error = self._check(partition, asked)
         records: Records = b""
+        aborted: list[AbortedTransaction] | None = [] if self._committed else None
         if self._rack and not error:
             preferred = self._preferred(partition, asked)
             if preferred != NO_REPLICA:
@@ -161,12 +170,13 @@ class FetchRound:
         later = self._later and (topic, asked.partition) in self._later
         if not error and not later and (limit > 0 or first):
             try:
-                records = partition.log.read(
-                    asked.fetch_offset,
-                    max(0, min(limit, asked.partition_max_bytes)),
-                    self._end_offset(partition),
-                    first,
-                )
+                max_bytes = max(0, min(limit, asked.partition_max_bytes))
+                if self._committed:
+                    records, aborted = _read_committed(partition, asked.fetch_offset, max_bytes, first)
+                else:
+                    records = partition.log.read(
+                        asked.fetch_offset, max_bytes, self._end_offset(partition), first
+                    )
             except RequestError as failed:
                 error = failed.code if not partition.error else ErrorCode.OFFSET_NOT_AVAILABLE
             except OSError:
@@ -177,6 +187,27 @@ class FetchRound:
             partition.high_watermark,
             partition.last_stable_offset,
             partition.log.log_start_offset,
-            aborted_transactions=[] if self._committed else None,
+            aborted_transactions=aborted,
             records=records,
         )
+
+
+def _read_committed(
+    partition: Partition, offset: int, max_bytes: int, first: bool
+) -> tuple[Records, list[AbortedTransaction]]:
+    """Read up to the last stable offset; return the records, and the aborted transactions among them.
+
+    :raises RequestError: the offset is out of range.
+    :raises OSError: the log cannot be read.
+    """
+    log, end_offset = partition.log, partition.last_stable_offset
+    if offset >= end_offset:
+        return b"", []
+    end, aborted = log.aborted_transactions(offset, end_offset, MOST_ABORTED)
+    records = log.read(offset, max_bytes, end, first)
+    if not records and end < end_offset:  # compaction has left nothing of the shorter range
+        _, aborted = log.aborted_transactions(offset, end_offset, NO_LIMIT)
+        records = log.read(offset, max_bytes, end_offset, first)
+    if not records:
+        return records, []
+    return records, [AbortedTransaction(*one) for one in aborted]

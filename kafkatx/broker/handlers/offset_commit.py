@@ -100,7 +100,7 @@ def _prepare(
 
     As in Apache Kafka, unknown partitions are refused first, and the group sees the rest of the request.
     """
-    valid, response = _existing(broker, request)
+    valid, response = existing(broker, request)
     if not valid:
         return None, response
     error = _check(broker, request, version)
@@ -108,14 +108,14 @@ def _prepare(
         for _, _, result in valid:
             result.error_code = error
         return None, response
-    changes = _changes(broker, request, valid)
+    changes = changes_of(broker, request, valid)
     if not changes:
         return None, response
     group_id = request.group_id
     return Commit(group_id, broker.groups.served_shard(group_id), changes), response
 
 
-def _existing(broker: Broker, request: OffsetCommitRequest) -> tuple[Valid, OffsetCommitResponse]:
+def existing(broker: Broker, request: OffsetCommitRequest) -> tuple[Valid, OffsetCommitResponse]:
     """Return the existing partitions, and a response that refuses the unknown ones."""
     known = broker.metadata.state.topics
     valid: Valid = []
@@ -150,7 +150,7 @@ def _check(broker: Broker, request: OffsetCommitRequest, version: int) -> int:
         if generation >= 0:
             old = version < MEMBER_EPOCHS_SINCE
             return ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND
-        if _is_too_long(group_id):
+        if is_too_long(group_id):
             return ErrorCode.INVALID_GROUP_ID
         group = groups.make(group_id)
     error = group.check_commit(
@@ -161,7 +161,7 @@ def _check(broker: Broker, request: OffsetCommitRequest, version: int) -> int:
     return error
 
 
-def _changes(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list[Change]:
+def changes_of(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list[Change]:
     """Return the offsets to commit; refuse metadata that are too long."""
     now_ms = broker.now_ms()
     most = broker.config[g.OFFSET_METADATA_MAX_BYTES]
@@ -171,7 +171,7 @@ def _changes(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list
     changes = []
     for topic, asked, result in valid:
         metadata = asked.committed_metadata or ""
-        if len(metadata) > most or _is_too_long(metadata):
+        if len(metadata) > most or is_too_long(metadata):
             result.error_code = ErrorCode.OFFSET_METADATA_TOO_LARGE
             continue
         commit_ms = now_ms if asked.commit_timestamp == NO_TIMESTAMP else asked.commit_timestamp
@@ -182,7 +182,7 @@ def _changes(broker: Broker, request: OffsetCommitRequest, valid: Valid) -> list
     return changes
 
 
-def _is_too_long(text: str) -> bool:
+def is_too_long(text: str) -> bool:
     """Return True if a string is too long for a record."""
     return len(text) > LONGEST_STRING_BYTES // MOST_UTF8_BYTES and len(text.encode()) > LONGEST_STRING_BYTES
 

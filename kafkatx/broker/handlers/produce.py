@@ -1,4 +1,4 @@
-"""Produce (key 0), versions 0-10.
+"""Produce (key 0), versions 0-12.
 
 Deviation from Apache Kafka: a request that repeats a partition is refused; Kafka stores the last of the
 repeated parts only, and acknowledges it. ``acks=-1`` with one replica is answered as soon as the
@@ -8,7 +8,8 @@ records are written, as the high watermark passes them at once; with several it 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from types import MappingProxyType
 
 from twisted.internet.defer import Deferred
 
@@ -19,6 +20,7 @@ from kafkatx.broker.produce.staged_produce import (
     ALL,
     OFFLINE,
     ONE_BATCH_SINCE,
+    ProduceOutcome,
     StagedProduce,
     StoredPart,
     UnvalidatedPart,
@@ -32,10 +34,11 @@ from kafkatx.broker.requests.leader_hints import PRODUCE_SINCE, hint_producers
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
 from kafkatx.broker.requests.unique_names import partitions
 from kafkatx.config.mirror_record import mirror_refusal
+from kafkatx.config.table.groups import TRANSACTION_PARTITION_VERIFICATION_ENABLE
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import DEFER_VALIDATION, NEEDS_VALIDATION
-from kafkatx.types import FileSlice, Records
+from kafkatx.types import FileSlice, Records, TopicPartition
 from kafkatx.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -58,6 +61,8 @@ STEP = 10
 
 CHECK_SCHEMAS = PartitionProduceResponse(-1, ErrorCode.INVALID_RECORD, -1)
 """Stands for no result: the ids of schemas must be checked first."""
+NO_REFUSALS: Mapping[TopicPartition, ErrorCode] = MappingProxyType({})
+UNVERIFIED = "the transaction coordinator does not know the partition as part of the producer's transaction"
 
 NAMES = partitions("topic_data", "name", "partition_data", "index")
 
@@ -67,9 +72,7 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
     if request.acks not in (-1, 0, 1):
         return refuse(request, context, ErrorCode.INVALID_REQUIRED_ACKS, f"acks={request.acks}")
     if request.transactional_id is not None:
-        return refuse(
-            request, context, UNSUPPORTED_VERSION, "transactions are not offered: see ApiVersions, key 24"
-        )
+        return _answer_transactional(broker, request, context.version)
     topics = request.topic_data
     if len(topics) == 1 and len(topics[0].partition_data) == 1:
         return _answer_one(broker, request, topics[0].name, topics[0].partition_data[0], context.version)
@@ -85,6 +88,49 @@ def answer(broker: Broker, request: ProduceRequest, context: RequestContext) -> 
             results.append(appends.store(topic.name, data))
             appends.validated = DEFER_VALIDATION
     return appends.staged()
+
+
+def _answer_transactional(broker: Broker, request: ProduceRequest, version: int) -> Outcome[ProduceResponse]:
+    """Stage the records of a request with a transactional id, once they are verified.
+
+    Transactions are committed by what all in-sync replicas have: acks=1 is taken as acks=all.
+    """
+    from kafkatx.broker.produce.transactional import verify  # with the first transaction
+
+    repeated = NAMES.unite(request)
+    if repeated:
+        return _refuse_repeated(request, repeated)
+    if request.acks:
+        request.acks = ALL
+    enabled: bool = broker.config[TRANSACTION_PARTITION_VERIFICATION_ENABLE]
+    refusals = verify(broker.topics, broker.verifier, enabled, request, version)
+    if isinstance(refusals, Deferred):
+        return ExclusiveResponse(
+            refusals.addCallback(lambda known: _write_verified(broker, request, version, known))
+        )
+    return _stage_verified(broker, request, version, refusals)
+
+
+def _stage_verified(
+    broker: Broker, request: ProduceRequest, version: int, refusals: Mapping[TopicPartition, ErrorCode]
+) -> StagedProduce:
+    appends = _PartitionAppends(broker, request, version, refusals)
+    for topic in request.topic_data:
+        results = appends.begin(topic.name)
+        for data in topic.partition_data:
+            results.append(appends.store(topic.name, data))
+            appends.validated = DEFER_VALIDATION
+    return appends.staged()
+
+
+def _write_verified(
+    broker: Broker, request: ProduceRequest, version: int, refusals: Mapping[TopicPartition, ErrorCode]
+) -> ProduceOutcome:
+    """Write the records of a request that had to wait for the coordinator."""
+    staged = _stage_verified(broker, request, version, refusals)
+    failed = broker.write_staged()
+    broker.replicas.wake_waiting()
+    return staged.respond(failed)
 
 
 def _answer_one(
@@ -122,9 +168,18 @@ class _PartitionAppends:
 
     :ivar validated: ``validated`` of each append: None, small batches may be validated at once; or
         DEFER_VALIDATION.
+    :param refusals: the partitions that may not be written to, of a request with a transactional id.
     """
 
-    def __init__(self, broker: Broker, request: ProduceRequest, version: int) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        request: ProduceRequest,
+        version: int,
+        refusals: Mapping[TopicPartition, ErrorCode] = NO_REFUSALS,
+    ) -> None:
+        self._refusals = refusals
+        self._verified = request.transactional_id is not None
         self.validated: object = None
         self._broker = broker
         self._request = request
@@ -152,9 +207,13 @@ class _PartitionAppends:
             return self._check_schemas(partition, data)
         if refused is not None:
             return refused
+        if self._refusals and partition.topic_partition in self._refusals:
+            return _error(data, self._refusals[partition.topic_partition], UNVERIFIED)
         assert isinstance(records, BUFFERS)  # as every decoder gives them
         one_batch = self._version >= ONE_BATCH_SINCE
-        done = partition.log.append(records, partition.leader_epoch, self._now_ms, one_batch, self.validated)
+        done = partition.log.append(
+            records, partition.leader_epoch, self._now_ms, one_batch, self.validated, self._verified
+        )
         return self.take(partition, data, records, done)
 
     def _check_schemas(self, partition: Partition, data: PartitionProduceData) -> PartitionProduceResponse:
@@ -205,6 +264,7 @@ class _PartitionAppends:
             self._unvalidated,
             self._broker.commit_timeouts,
             self._request.timeout_ms,
+            self._verified,
         )
 
     def store_many(self) -> ExclusiveResponse[ProduceResponse]:

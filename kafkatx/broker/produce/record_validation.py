@@ -150,11 +150,17 @@ class RecordValidator:
         return validated
 
     async def append(
-        self, partition: Partition, records: memoryview | bytes, one_batch: bool, first: IAppended
+        self,
+        partition: Partition,
+        records: memoryview | bytes,
+        one_batch: bool,
+        first: IAppended,
+        verified: bool = False,
     ) -> tuple[IAppended, int]:
         """Validate, append and write records.
 
         :param first: the result of the first append, whose error is NEEDS_VALIDATION.
+        :param verified: they may be part of a transaction.
         :return: the result, and the leader epoch in which the records are written.
         :raises RequestError: the log has changed too often, was deleted, or cannot be written to; or the ids
             of schemas are refused, as :class:`RecordsRefused`.
@@ -163,13 +169,15 @@ class RecordValidator:
         if first is SCHEMAS_UNCHECKED:
             await self.check_schemas(partition, records)
             leader_epoch = self._leader_epoch(partition)
-            appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, None)
+            appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, None, verified)
         for _ in range(MAX_ROUNDS):
             if not isinstance(appended, Unvalidated):
                 break
             validated = await self.validate(appended.validate)
             leader_epoch = self._leader_epoch(partition)
-            appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, validated)
+            appended = partition.log.append(
+                records, leader_epoch, self._now_ms(), one_batch, validated, verified
+            )
         if appended.error == NEEDS_VALIDATION:
             raise RequestError(ErrorCode.REQUEST_TIMED_OUT, "the log grew while its records were checked")
         if not appended.error:

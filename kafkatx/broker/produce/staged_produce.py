@@ -181,7 +181,7 @@ UnvalidatedPart: TypeAlias = tuple[Partition, memoryview | bytes, IAppended, Par
 class UnvalidatedProduce(StagedProduce):
     """A produce request with records that must be validated before they are staged."""
 
-    __slots__ = ("_unvalidated", "_validator", "_version")
+    __slots__ = ("_unvalidated", "_validator", "_verified", "_version")
     alone = True
 
     def __init__(
@@ -194,9 +194,11 @@ class UnvalidatedProduce(StagedProduce):
         unvalidated: list[UnvalidatedPart],
         timeouts: CommitTimeouts,
         timeout_ms: int,
+        verified: bool = False,
     ) -> None:
         super().__init__(acks, response, staged, timeouts, timeout_ms)
         self._validator = validator
+        self._verified = verified
         self._version = version
         self._unvalidated = unvalidated
 
@@ -214,7 +216,9 @@ class UnvalidatedProduce(StagedProduce):
                     if not admitted:
                         raise RequestError(ErrorCode.REQUEST_TIMED_OUT, validator.refusal)
                     one_batch = self._version >= ONE_BATCH_SINCE
-                    done, leader_epoch = await validator.append(partition, records, one_batch, first)
+                    done, leader_epoch = await validator.append(
+                        partition, records, one_batch, first, self._verified
+                    )
                 except RequestError as error:
                     result.error_code, result.error_message = error.code, str(error)
                     if isinstance(error, RecordsRefused):

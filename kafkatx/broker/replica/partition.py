@@ -381,8 +381,8 @@ class Partition(Awaited):
 
     @property
     def last_stable_offset(self) -> int:
-        """The end for read_committed readers, exclusive: the high watermark, without transactions."""
-        return self.high_watermark
+        """The end for readers of committed records, exclusive: open transactions hold them back."""
+        return self.log.last_stable_offset(self.high_watermark)
 
     def go_offline(self) -> None:
         """Replace the log by one that refuses everything; the caller wakes the delayed fetches."""

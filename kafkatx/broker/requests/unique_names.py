@@ -93,9 +93,22 @@ ONCE: Mapping[int, tuple[Names, ...]] = MappingProxyType(
         13: (Names("members", ("member_id", "group_instance_id")),),
         21: (partitions("topics", "name", "partitions", "partition_index"),),
         23: (partitions("topics", "topic", "partitions", "partition"),),
+        24: (
+            partitions("v3_and_below_topics", "name", "partitions"),
+            Names("transactions", ("transactional_id",), partitions("topics", "name", "partitions")),
+        ),
+        27: (
+            Names(
+                "markers",
+                ("producer_id", "producer_epoch", "transaction_result", "coordinator_epoch"),
+                partitions("topics", "name", "partition_indexes"),
+            ),
+        ),
+        28: (partitions("topics", "name", "partitions", "partition_index"),),
         43: (partitions("topic_partitions", "topic", "partitions"),),
         45: (partitions("topics", "name", "partitions", "partition_index"),),
         47: (partitions("topics", "name", "partitions", "partition_index"),),
+        65: (Names("transactional_ids"),),
         69: (Names("group_ids"),),
     }
 )

@@ -31,12 +31,19 @@ class AbortedTransactions:
         """Return True if a batch of records belongs to an aborted transaction."""
         if not header.transactional:
             return False
-        while self._pending and self._pending[0].first_offset <= header.last_offset:
-            self._open.add(self._pending.popleft().producer_id)
+        self._begin_until(header.last_offset)
         return header.producer_id in self._open
 
+    def _begin_until(self, offset: int) -> None:
+        while self._pending and self._pending[0].first_offset <= offset:
+            self._open.add(self._pending.popleft().producer_id)
+
     def end_transaction(self, header: BatchHeader, raw: memoryview) -> None:
-        """End the producer's aborted transaction if the control batch *raw* holds an ABORT marker."""
+        """End the producer's aborted transaction if the control batch *raw* holds an ABORT marker.
+
+        Compaction may have removed all records of the transaction before its marker.
+        """
+        self._begin_until(header.last_offset)
         for marker in iter_records(raw):
             key = marker.key or b""
             if len(key) >= _MARKER.size and _MARKER.unpack_from(key)[1] == ABORT:

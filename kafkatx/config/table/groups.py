@@ -1,4 +1,4 @@
-"""The part of the settings table about consumer groups and their offsets."""
+"""The part of the settings table about coordinators: consumer groups, their offsets, and transactions."""
 
 from __future__ import annotations
 
@@ -186,5 +186,80 @@ OFFSET_METADATA_MAX_BYTES = OFFSETS.integer(
     unit="bytes",
 )
 
-SECTIONS = (GROUPS, CONSUMER_GROUPS, OFFSETS)
+TRANSACTIONS = Section("Transactions", "Limits for producers with a transactional.id, and their topic.")
+
+TRANSACTION_MAX_TIMEOUT_MS = TRANSACTIONS.integer(
+    "transaction.max.timeout.ms",
+    900_000,
+    "Maximum transaction.timeout.ms of a producer. A producer that asks for more is refused with "
+    "INVALID_TRANSACTION_TIMEOUT: Flink's sink asks for one hour unless told otherwise.",
+    low=1,
+    unit="ms",
+)
+TRANSACTIONAL_ID_EXPIRATION_MS = TRANSACTIONS.integer(
+    "transactional.id.expiration.ms",
+    604_800_000,
+    "Time after which a transactional id without a transaction is forgotten if it was not used.",
+    low=1,
+    unit="ms",
+)
+TRANSACTION_ABORT_INTERVAL_MS = TRANSACTIONS.integer(
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    10_000,
+    "Interval between looks for transactions whose time-out has passed; they are aborted.",
+    low=1,
+    unit="ms",
+)
+TRANSACTION_EXPIRY_INTERVAL_MS = TRANSACTIONS.integer(
+    "transaction.remove.expired.transaction.cleanup.interval.ms",
+    3_600_000,
+    "Interval between looks for transactional ids that have expired.",
+    low=1,
+    unit="ms",
+)
+TRANSACTION_PARTITION_VERIFICATION_ENABLE = TRANSACTIONS.boolean(
+    "transaction.partition.verification.enable",
+    True,
+    "Ask the transaction coordinator before the first batch of a transaction in a partition (KIP-890).",
+    dynamic=True,
+)
+TRANSACTIONS_MAX_BYTES = TRANSACTIONS.integer(
+    "kafkatx.transactions.max.bytes",
+    128 << 20,
+    "Maximum memory of all transactional ids that this broker coordinates, with the partitions of their "
+    "transactions. A new id, or a new partition of a transaction, that would exceed it is refused with "
+    "POLICY_VIOLATION.",
+    low=1,
+    unit="bytes",
+    dynamic=True,
+)
+TRANSACTION_STATE_LOG_NUM_PARTITIONS = TRANSACTIONS.integer(
+    "transaction.state.log.num.partitions",
+    50,
+    "Partitions of __transaction_state when it is created; the partition of a transactional id is the hash "
+    "of the id.",
+    low=1,
+)
+TRANSACTION_STATE_LOG_REPLICATION_FACTOR = TRANSACTIONS.integer(
+    "transaction.state.log.replication.factor",
+    3,
+    "Replicas of __transaction_state when it is created; fewer if the cluster has fewer brokers then.",
+    low=1,
+)
+TRANSACTION_STATE_LOG_MIN_ISR = TRANSACTIONS.integer(
+    "transaction.state.log.min.isr",
+    2,
+    "min.insync.replicas of __transaction_state when it is created; at most the number of its replicas.",
+    low=1,
+)
+TRANSACTION_STATE_LOG_SEGMENT_BYTES = TRANSACTIONS.integer(
+    "transaction.state.log.segment.bytes",
+    100 << 20,
+    "segment.bytes of __transaction_state when it is created; smaller segments are compacted and loaded "
+    "sooner.",
+    low=1,
+    unit="bytes",
+)
+
+SECTIONS = (GROUPS, CONSUMER_GROUPS, OFFSETS, TRANSACTIONS)
 """This part of the table."""

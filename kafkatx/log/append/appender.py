@@ -23,8 +23,8 @@ from kafkatx.log.append.content import (
     validate_batch,
     validate_small_batch,
 )
-from kafkatx.log.append.follower import check_batches
-from kafkatx.log.append.result import Appended, StagedChanges, Undo, failed
+from kafkatx.log.append.result import Appended, Undo, failed
+from kafkatx.log.append.staged_appends import StagedAppends
 from kafkatx.log.append.validator import (
     check_frame,
     check_message_set,
@@ -33,12 +33,14 @@ from kafkatx.log.append.validator import (
     topic_codec,
 )
 from kafkatx.log.leader_epochs import LeaderEpochCache
-from kafkatx.log.producer_state import ProducerBatch, ProducerState, ProducerStateManager, active_producers
-from kafkatx.log.segment.batches import BatchInfo, StagedBatches
-from kafkatx.records.batch import HEADER, HEADER_BYTES
+from kafkatx.log.producer_state import ProducerBatch, ProducerStateManager
+from kafkatx.log.segment.batches import BatchInfo
+from kafkatx.log.transactions.ended import EndedTransactions
+from kafkatx.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD
 from kafkatx.records.checksum import crc32c
+from kafkatx.records.control import build_marker
 from kafkatx.records.record_checks import LEAST_RECORD_BYTES, is_one_record
-from kafkatx.types import ActiveProducer, TopicPartition
+from kafkatx.types import Marker, TopicPartition
 
 FindRetention = Callable[[str], IRetentionPolicy]
 
@@ -52,15 +54,8 @@ _new_tuple = tuple.__new__
 """Makes a named tuple in a third of the time of its own constructor, which calls this."""
 
 
-class Appender:
-    """Validates batches, assigns their offsets, and stages them.
-
-    :ivar producers: the producers' state, including that of staged batches.
-    :ivar staged: the batches that are to be written.
-    :ivar changes: what the log has to change before it writes the staged batches; None: nothing.
-    :ivar next_offset: the offset that the next record gets.
-    :param epochs: the epochs of written batches; read here, changed by the log.
-    """
+class Appender(StagedAppends):
+    """Validates batches, assigns their offsets, and stages them."""
 
     __slots__ = (
         "_after_max_ms",
@@ -69,19 +64,11 @@ class Appender:
         "_bounded",
         "_codec",
         "_config",
-        "_epochs",
         "_highest_plain_codec",
         "_inflated_limit_bytes",
-        "_leader_epoch",
         "_max_message_bytes",
-        "_most_producers",
         "_name",
         "_plain",
-        "_undo",
-        "changes",
-        "next_offset",
-        "producers",
-        "staged",
     )
 
     def __init__(
@@ -89,17 +76,12 @@ class Appender:
         name: TopicPartition,
         config: LogConfig,
         producers: ProducerStateManager,
+        transactions: EndedTransactions,
         epochs: LeaderEpochCache,
         log_end_offset: int,
     ) -> None:
+        super().__init__(producers, transactions, epochs, log_end_offset)
         self._name = name
-        self.producers = producers
-        self._epochs = epochs
-        self.staged = StagedBatches()
-        self.next_offset = log_end_offset
-        self.changes: StagedChanges | None = None
-        self._undo: list[Undo] = []
-        self._leader_epoch = epochs.latest
         self._allowance = Allowance()
         self.configure(config)
 
@@ -130,11 +112,12 @@ class Appender:
         now_ms: int,
         one_batch: bool,
         validated: object = None,
+        verified: bool = False,
     ) -> Appended | ValidationRequired:
         """See IPartitionLog. A plain batch costs one unpacking, one CRC and 16 new bytes."""
         size = len(records)
         if not self._plain or not one_batch or size < _START.size:
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated)
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated, verified)
         (
             _,
             length,
@@ -179,7 +162,7 @@ class Appender:
                 )
             )
         ):
-            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated)
+            return self._append_otherwise(records, leader_epoch, now_ms, one_batch, validated, verified)
         if leader_epoch != self._leader_epoch:
             leader_epoch = self._advance_epoch(leader_epoch)
         base_offset = self.next_offset
@@ -197,18 +180,41 @@ class Appender:
         return _new_tuple(Appended, (0, None, base_offset, last_offset, -1, ()))
 
     def _admit(
-        self, producer_id: int, epoch: int, sequence: int, count: int, base_offset: int, now_ms: int
+        self,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        count: int,
+        base_offset: int,
+        now_ms: int,
+        transactional: bool = False,
+        trusted: bool = False,
     ) -> Appended | None:
-        """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets."""
-        if epoch < 0 or sequence < 0:
+        """Take an idempotent producer's batch in, or say why not: an error, or a duplicate's offsets.
+
+        :param trusted: the broker itself writes it for a producer: the offsets of a group (TxnOffsetCommit).
+        """
+        producers = self.producers
+        verdict: ProducerBatch | ErrorCode | None
+        if trusted and transactional:
+            verdict = producers.check_epoch(producer_id, epoch)
+        elif epoch < 0 or sequence < 0:
             return failed(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
-        verdict = self.producers.check(producer_id, epoch, sequence, count)
+        else:
+            verdict = producers.check(producer_id, epoch, sequence, count)
         if verdict is None:
+            if producers.open and not transactional and producer_id in producers.open:
+                return failed(
+                    ErrorCode.INVALID_TXN_STATE,
+                    f"producer {producer_id} has an open transaction, and sent a batch outside of it",
+                )
             last_offset = base_offset + count - 1
-            before = self.producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
+            before = producers.record(
+                producer_id, epoch, sequence, base_offset, last_offset, now_ms, transactional
+            )
             self._undo.append(Undo(base_offset, producer_id, before))
-            if len(self.producers.states) > self._most_producers:
-                self.producers.forget_oldest()
+            if len(producers.states) > self._most_producers:
+                self._forget_producers()
             return None
         if isinstance(verdict, ProducerBatch):
             append_ms = now_ms if self._config.log_append_time else -1
@@ -225,20 +231,21 @@ class Appender:
         now_ms: int,
         one_batch: bool,
         validated: object,
+        verified: bool,
     ) -> Appended | ValidationRequired:
         """Append what the straight way does not take, or refuse it."""
         try:
             if one_batch:
-                return self._append_batch(memoryview(records), leader_epoch, now_ms, validated)
+                return self._append_batch(memoryview(records), leader_epoch, now_ms, validated, verified)
             return self._append_message_set(memoryview(records), leader_epoch, now_ms, validated)
         except RequestError as error:
             return failed(error.code, str(error), getattr(error, "record_errors", ()))
 
     def _append_batch(
-        self, records: memoryview, leader_epoch: int, now_ms: int, validated: object
+        self, records: memoryview, leader_epoch: int, now_ms: int, validated: object, verified: bool
     ) -> Appended | ValidationRequired:
         config = self._config
-        header = check_frame(records, config, now_ms)
+        header = check_frame(records, config, now_ms, verified)
         seen = validated is TRUSTED or isinstance(validated, ValidatedRecords)
         thorough = not seen and self._bounded and self._allowance.take(header.count, now_ms)
         if thorough or (validated is not TRUSTED and (seen or must_look(header, config, self._codec))):
@@ -261,6 +268,8 @@ class Appender:
                 header.count,
                 base_offset,
                 now_ms,
+                header.transactional,
+                validated is TRUSTED,
             )
             if refused is not None:
                 return refused
@@ -301,100 +310,26 @@ class Appender:
         append_ms = now_ms if config.log_append_time else -1
         return Appended(0, None, base_offset, info.last_offset, append_ms, ())
 
-    def append_as_follower(
-        self, records: bytes | memoryview, leader_epoch: int, now_ms: int, is_empty: bool
-    ) -> int:
-        """See IPartitionLog.
-
-        :param is_empty: True if the log has no record.
-        """
-        view, staged = memoryview(records), self.staged
-        is_empty = is_empty and not staged.batches
-        found = check_batches(view, self.next_offset, self._leader_epoch, leader_epoch, is_empty)
-        if not found.batches:
-            return 0
-        if found.changes or found.batches[0].base_offset != self.next_offset:
-            self._change().add(found)
-        self._leader_epoch = found.latest_epoch
-        for producer_id, epoch, sequence, base_offset, last_offset in found.sequences:
-            before = self.producers.record(producer_id, epoch, sequence, base_offset, last_offset, now_ms)
-            self._undo.append(Undo(base_offset, producer_id, before))
-        for producer_id, base_offset, is_end in found.transactions:
-            if (before := self.producers.note_transaction(producer_id, base_offset, is_end)) is not None:
-                self._undo.append(Undo(base_offset, producer_id, before))
-        while len(self.producers.states) > self._most_producers:
-            self.producers.forget_oldest()
-        staged.buffers.append(view[: found.size])
-        staged.batches += found.batches
-        staged.size_bytes += found.size
-        staged.append_ms = now_ms
-        self.next_offset = found.next_offset
-        return found.size
-
-    def _stage(self, start: bytes, rest: memoryview, batch: BatchInfo, now_ms: int) -> None:
-        staged = self.staged
-        staged.buffers += (start, rest)
-        staged.batches.append(batch)
-        staged.size_bytes += batch.size
-        staged.append_ms = now_ms
-        self.next_offset = batch.last_offset + 1
-
-    def _advance_epoch(self, leader_epoch: int) -> int:
-        """Return the epoch to stamp on the next batch: the leader's, or the log's if that one is later.
-
-        Epochs in a log never go back (KIP-101), even if the cluster's state has lost the latest one.
-        """
-        if leader_epoch > self._leader_epoch:
-            self._leader_epoch = leader_epoch
-            self._change().epoch_starts.append((leader_epoch, self.next_offset))
-        return self._leader_epoch
-
-    def _change(self) -> StagedChanges:
-        if self.changes is None:
-            batches = self.staged.batches
-            self.changes = StagedChanges(batches[0].base_offset if batches else self.next_offset)
-        return self.changes
-
-    # --- staged batches
-
-    def written(self) -> None:
-        """Forget the staged batches: they are in the log."""
-        self.staged.clear()
-        self._undo = []
-        self.changes = None
-
-    def discard(self) -> None:
-        """Undo the staged appends: offsets, producer state and leader epoch are as before them."""
-        for undo in reversed(self._undo):
-            self.producers.restore(undo.producer_id, undo.state)
-        if self.changes is not None:
-            self.next_offset = self.changes.log_end_offset
-        elif self.staged.batches:
-            self.next_offset = self.staged.batches[0].base_offset
-        self._leader_epoch = self._epochs.latest
-        self.written()
-
-    def restart_at(self, log_end_offset: int, producers: ProducerStateManager) -> None:
-        """Continue at the new end of a log that was truncated; nothing is staged."""
-        self.next_offset = log_end_offset
-        self._leader_epoch = self._epochs.latest
-        self.producers = producers
-
-    # --- producers
-
-    def producers_at(self, offset: int) -> dict[int, ProducerState]:
-        """Return the producers' states without those of staged batches from *offset* on."""
-        earlier = ProducerStateManager()
-        earlier.states = self.producers.states.copy()
-        for undo in reversed(self._undo):
-            if undo.base_offset >= offset:
-                earlier.restore(undo.producer_id, undo.state)
-        return earlier.states
-
-    def written_producers(self) -> dict[int, ProducerState]:
-        """Return the producers' states by written batches only."""
-        return self.producers_at(0)
-
-    def active_producers(self) -> list[ActiveProducer]:
-        """Return the idempotent producers of written batches, for DescribeProducers."""
-        return active_producers(self.written_producers())
+    def append_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        marker: Marker,
+        leader_epoch: int,
+        now_ms: int,
+        bumps_epoch: bool = False,
+    ) -> Appended:
+        """See IPartitionLog."""
+        refused = self.producers.check_marker(producer_id, producer_epoch, marker, bumps_epoch)
+        if refused is not None:
+            return failed(
+                refused,
+                f"a marker for producer {producer_id}, epoch {producer_epoch}, of coordinator epoch"
+                f" {marker.coordinator_epoch}, came to {self._name}",
+            )
+        leader_epoch, offset = self._advance_epoch(leader_epoch), self.next_offset
+        data = memoryview(build_marker(producer_id, producer_epoch, marker, now_ms))
+        start = _PREFIX.pack(offset, len(data) - LOG_OVERHEAD, leader_epoch)
+        self._end_transaction(producer_id, producer_epoch, marker, offset, now_ms)
+        self._stage(start, data[_PREFIX_BYTES:], BatchInfo(len(data), offset, offset, now_ms), now_ms)
+        return Appended(0, None, offset, offset, -1, ())

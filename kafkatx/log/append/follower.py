@@ -1,13 +1,14 @@
 """Batches that a follower has fetched from its leader: checked, and made ready to be staged. Pure.
 
 A reply's batches go into the follower's log as they are. :func:`check_batches` reads each header once and
-each checksum once; it copies no bytes and decodes no record. The appender
+each checksum once; it copies no bytes and decodes no record but the markers of transactions. The appender
 (:mod:`kafkatx.log.append.appender`) stages what is found here.
 """
 
 from __future__ import annotations
 
 import zlib
+from typing import TypeAlias
 
 import attrs
 
@@ -17,20 +18,27 @@ from kafkatx.log.segment.scan import parse
 from kafkatx.records.batch import (
     ATTRIBUTES_AT,
     COMPRESSION_MASK,
+    CONTROL,
     HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD,
     MAGIC_AT,
+    TRANSACTIONAL,
 )
 from kafkatx.records.checksum import crc32c
-from kafkatx.records.header import CONTROL, TRANSACTIONAL
-from kafkatx.types import NO_LEADER_EPOCH
+from kafkatx.records.control import read_marker
+from kafkatx.types import NO_LEADER_EPOCH, Marker
 
 _LEAST_MESSAGE_BYTES = 26
 """A message of magic 0 with null key and null value."""
 _MESSAGE_CHECKED_FROM = 16
 _LAST_OFFSET = 2**63 - 2
 _new_tuple = tuple.__new__
+
+
+FollowedBatch: TypeAlias = tuple[int, int, int, int, int, bool, "Marker | None"]
+"""Producer id, epoch, first sequence, base offset, last offset; True if it is part of a transaction; the
+marker, if it is one."""
 
 
 @attrs.define
@@ -44,9 +52,7 @@ class FollowedBatches:
     :ivar epoch_starts: leader epochs that begin with one of them, and their start offsets.
     :ivar forgets_epochs: True if one is of magic 0 or 1; ``epoch_starts`` has only what is after it.
     :ivar gap_end: the base offset of the last one with a gap before it; 0 if there is none.
-    :ivar sequences: of each batch of an idempotent producer: producer id, epoch, first sequence, base offset,
-        last offset.
-    :ivar transactions: of each batch of a transaction: producer id, base offset, True if it is the end.
+    :ivar of_producers: the batches of idempotent producers, and the markers of their transactions.
     """
 
     next_offset: int
@@ -56,8 +62,7 @@ class FollowedBatches:
     epoch_starts: list[tuple[int, int]] = attrs.field(factory=list)
     forgets_epochs: bool = False
     gap_end: int = 0
-    sequences: list[tuple[int, int, int, int, int]] = attrs.field(factory=list)
-    transactions: list[tuple[int, int, bool]] = attrs.field(factory=list)
+    of_producers: list[FollowedBatch] = attrs.field(factory=list)
 
     @property
     def changes(self) -> bool:
@@ -90,9 +95,21 @@ def check_batches(
             continue
         if at + HEADER_BYTES > end:
             break
-        base, length, epoch, _, crc, attributes, delta, _, newest, producer_id, term, sequence, _ = unpack(
-            records, at
-        )
+        (
+            base,
+            length,
+            epoch,
+            _,
+            crc,
+            attributes,
+            delta,
+            _,
+            newest,
+            producer_id,
+            producer_epoch,
+            sequence,
+            _,
+        ) = unpack(records, at)
         after = at + length + LOG_OVERHEAD
         last = base + delta
         if length < HEADER_BYTES - LOG_OVERHEAD or delta < 0 or not 0 <= base <= last <= _LAST_OFFSET:
@@ -114,10 +131,13 @@ def check_batches(
                 )
             found.latest_epoch = epoch
             found.epoch_starts.append((epoch, base))
-        if producer_id >= 0 <= sequence:
-            found.sequences.append((producer_id, term, sequence, base, last))
-        if attributes & TRANSACTIONAL:
-            found.transactions.append((producer_id, base, attributes & CONTROL != 0))
+        if producer_id >= 0:
+            marker = read_marker(records[at:after]) if attributes & CONTROL else None
+            transactional = attributes & TRANSACTIONAL != 0
+            if marker is not None or sequence >= 0 or (transactional and not attributes & CONTROL):
+                found.of_producers.append(
+                    (producer_id, producer_epoch, sequence, base, last, transactional, marker)
+                )
         batches.append(_new_tuple(BatchInfo, (after - at, base, last, newest)))
         expected, at = last + 1, after
     found.size, found.next_offset = at, expected

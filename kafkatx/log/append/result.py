@@ -12,6 +12,7 @@ from kafkatx.errors import ErrorCode
 from kafkatx.interfaces import IAppended
 from kafkatx.log.append.follower import FollowedBatches
 from kafkatx.log.producer_state import ProducerState
+from kafkatx.log.transactions.ended import EndedTransaction
 
 
 @implementer(IAppended)
@@ -34,12 +35,14 @@ class StagedChanges:
     :ivar epoch_starts: leader epochs that they begin, and their start offsets.
     :ivar forgets_epochs: True if the log must forget its epochs before it adds those.
     :ivar gap_end: the base offset of the last one with a gap before it; 0 if there is none.
+    :ivar ended: the transactions that end with one of them.
     """
 
     log_end_offset: int
     epoch_starts: list[tuple[int, int]] = attrs.field(factory=list)
     forgets_epochs: bool = False
     gap_end: int = 0
+    ended: list[EndedTransaction] = attrs.field(factory=list)
 
     def add(self, found: FollowedBatches) -> None:
         """Add the changes that further batches make."""

@@ -40,9 +40,12 @@ def topic_codec(config: LogConfig) -> Codec | None:
     return codec_named(config.compression_type)
 
 
-def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.BatchHeader:
+def check_frame(
+    records: memoryview, config: LogConfig, now_ms: int, verified: bool = False
+) -> v2.BatchHeader:
     """Check the header of a batch of Produce v3+, and the length of a single record.
 
+    :param verified: it may be part of a transaction.
     :raises RequestError: the batch is refused.
     """
     header = _one_header(records)
@@ -54,7 +57,7 @@ def check_frame(records: memoryview, config: LogConfig, now_ms: int) -> v2.Batch
         raise Refused(ErrorCode.INVALID_RECORD, "more than one batch for a partition")
     if crc32c(records[v2.ATTRIBUTES_AT :]) != header.crc:
         raise CorruptRecords("the batch's CRC does not match")
-    _check_header(header, config)
+    _check_header(header, config, verified)
     _check_times(header, config, now_ms)
     single = header.codec == Codec.NONE and header.count == 1
     if config.checks_records and single and not is_one_record(records):
@@ -94,7 +97,7 @@ def too_large(size: int, config: LogConfig) -> Refused:
     )
 
 
-def _check_header(header: v2.BatchHeader, config: LogConfig) -> None:
+def _check_header(header: v2.BatchHeader, config: LogConfig, verified: bool) -> None:
     if header.count <= 0 or header.last_offset_delta != header.count - 1:
         raise Refused(
             ErrorCode.INVALID_RECORD,
@@ -117,9 +120,12 @@ def _check_header(header: v2.BatchHeader, config: LogConfig) -> None:
         )
     if header.control:
         raise Refused(ErrorCode.INVALID_RECORD, "clients may not write control batches")
-    if header.transactional:
-        raise Refused(ErrorCode.INVALID_TXN_STATE, "transactions are not supported")
-    if header.producer_id >= 0 and (header.producer_epoch < 0 or header.base_sequence < 0):
+    if header.transactional and not verified:
+        raise Refused(ErrorCode.INVALID_TXN_STATE, "the transaction is not known to have this partition")
+    if header.transactional and header.producer_id < 0:
+        raise Refused(ErrorCode.INVALID_RECORD, "a transaction without a producer id")
+    unnumbered = header.producer_epoch < 0 or (header.base_sequence < 0 and not header.transactional)
+    if header.producer_id >= 0 and unnumbered:  # the appender looks at those of transactions
         raise Refused(ErrorCode.INVALID_RECORD, "a producer id without epoch or sequence")
 
 

@@ -1,8 +1,8 @@
-"""The producers' state of a :class:`~kafkatx.log.batch_log.BatchLog` after a cut."""
+"""The producers' state of a :class:`~kafkatx.log.batch_log.BatchLog`, by its batches. Reads the storage."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 from kafkatx.log.batches.chunk import Chunk
@@ -10,10 +10,10 @@ from kafkatx.log.batches.storage import BatchStorage
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.log.segment.scan import parse
-from kafkatx.records.header import CONTROL, TRANSACTIONAL
+from kafkatx.log.transactions.ended import replay
 
 REPLAYED_BATCHES = 2000
-"""The most batches that are read again: the reactor thread does it."""
+"""The most batches that are read again where there are no transactions: the reactor thread does it."""
 
 
 def cut_producers(
@@ -21,11 +21,17 @@ def cut_producers(
     offset: int,
     chunks: Sequence[Chunk],
     storage: BatchStorage,
-) -> None:
-    """Forget the batches from *offset* on; find earlier ones of their producers among the last that are left.
+    now_ms: int,
+) -> ProducerStateManager:
+    """Return the producers' state without the batches from *offset* on, which are gone already.
+
+    Earlier batches of the same producers are searched for among the last that are left. A log that knows
+    transactions is read as a whole: the marker that was cut may have ended a transaction that began long ago.
 
     :raises OSError: the storage cannot be read.
     """
+    if producers.open or any(state.coordinator_epoch >= 0 for state in producers.states.values()):
+        return _replayed(producers, offset, chunks, storage, now_ms)
     affected = {
         producer_id: state.last_used_ms
         for producer_id, state in producers.states.items()
@@ -33,21 +39,29 @@ def cut_producers(
     }
     for producer_id in affected:
         del producers.states[producer_id]
-    if not affected:
-        return
-    newest_first = chain.from_iterable(reversed(chunk.written) for chunk in reversed(chunks))
-    last: list[BatchInfo] = list(islice(newest_first, REPLAYED_BATCHES))
-    for written in reversed(last):
-        header = parse(storage.get((written,)), 0, 0)
-        if header.producer_id in affected and header.base_sequence >= 0:
-            producers.record(
-                header.producer_id,
-                header.producer_epoch,
-                header.base_sequence,
-                header.base_offset,
-                header.last_offset,
-                affected[header.producer_id],
-            )
-        if header.producer_id in affected and header.magic == 2 and header.attributes & TRANSACTIONAL:
-            is_end = header.attributes & CONTROL != 0
-            producers.note_transaction(header.producer_id, header.base_offset, is_end)
+    if affected:
+        newest_first = chain.from_iterable(reversed(chunk.written) for chunk in reversed(chunks))
+        last: list[BatchInfo] = list(islice(newest_first, REPLAYED_BATCHES))
+        for written in reversed(last):
+            batch = parse(storage.get((written,)), 0, 0)
+            if batch.producer_id in affected:
+                replay(producers, batch, bytes, affected[batch.producer_id])
+    return producers
+
+
+def _replayed(
+    before: ProducerStateManager,
+    offset: int,
+    chunks: Iterable[Chunk],
+    storage: BatchStorage,
+    now_ms: int,
+) -> ProducerStateManager:
+    """Return the state by all batches; of producers without one as it was."""
+    found = ProducerStateManager()
+    for written in chain.from_iterable(chunk.written for chunk in chunks):
+        data = storage.get((written,))
+        replay(found, parse(data, 0, 0), lambda data=data: data, now_ms)  # type: ignore[misc]
+    for producer_id, state in before.states.items():
+        if producer_id not in found.states and all(one.last_offset < offset for one in state.batches):
+            found.states[producer_id] = state
+    return ProducerStateManager(found.states)

@@ -14,9 +14,10 @@ a part that cannot be cleaned yet, at least the active segment::
     ``.cleaned`` files beside the segments and changes nothing else. It decodes every record, which in a
     thread would increase the reactor's latency; so :mod:`~kafkatx.log.cleaner.process` runs it in a separate
     process.
-*   :mod:`~kafkatx.log.cleaner.offset_map`, :mod:`~kafkatx.log.cleaner.spans` and
-    :mod:`~kafkatx.log.cleaner.retained` are its parts: the last offset of each key, the positions of
-    records, and the retained records of one batch.
+*   :mod:`~kafkatx.log.cleaner.offset_map`, :mod:`~kafkatx.log.cleaner.spans`,
+    :mod:`~kafkatx.log.cleaner.retained` and :mod:`~kafkatx.log.cleaner.transactions` are its parts: the last
+    offset of each key, the positions of records, the retained records of one batch, and the outcomes of
+    transactions.
 *   :mod:`~kafkatx.log.segment.swap` replaces the old files by the new ones, so that after a crash at any
     point either the old or the new ones exist.
 *   :mod:`~kafkatx.log.cleaner.log_cleaner` plans passes, runs them, and swaps the files.

@@ -7,19 +7,21 @@ then all segments up to there, oldest first, to write their retained records, se
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner.offset_map import OffsetMap
 from kafkatx.log.cleaner.passes import Finished, Pass, Source
 from kafkatx.log.cleaner.retained import Kept, Rules, keys_of, retained
+from kafkatx.log.cleaner.transactions import TransactionFilter
 from kafkatx.log.files import Files
 from kafkatx.log.segment.batches import BatchInfo
-from kafkatx.log.segment.files import LOG, file_name
+from kafkatx.log.segment.files import LOG, TRANSACTION_INDEX, file_name
 from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
 from kafkatx.log.segment.scan import Shallow, walk_whole
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET
 from kafkatx.log.segment.swap import Cleaned, CleanedSegment, suffix_of
+from kafkatx.log.transactions.aborted import AbortedTransaction, encode_aborted
 
 _WRITE_BYTES = 1 << 20
 _MOST_BUFFERS = 1024
@@ -43,8 +45,15 @@ class _Cleaner:
         self._job = job
         self._alive = alive
         self._map = OffsetMap(job.memory_bytes, job.load_factor)
+        self._transactions = TransactionFilter(job.aborted)
         self._rules = Rules(
-            self._map, job.now_ms, job.delete_retention_ms, job.last_offsets, job.inflated_limit_bytes
+            self._map,
+            job.now_ms,
+            job.delete_retention_ms,
+            job.last_offsets,
+            job.marker_epochs,
+            self._transactions,
+            job.inflated_limit_bytes,
         )
         self._legacy_horizon_ms = self._find_legacy_horizon()
         self._bytes_read = self._bytes_kept = 0
@@ -110,7 +119,7 @@ class _Cleaner:
             if self._end_of(source) <= job.first_dirty_offset:
                 continue
             for batch, data in self._batches(source):
-                if batch.last_offset < job.first_dirty_offset:
+                if batch.last_offset < job.first_dirty_offset or self._transactions.is_aborted(batch):
                     continue
                 names, at = keys_of(data, batch, job.inflated_limit_bytes)
                 if not offsets.has_room(len(names)):
@@ -145,7 +154,7 @@ class _Cleaner:
 
     def _finish(self, target: _Target) -> Cleaned:
         self._alive()
-        return target.finish()
+        return target.finish(self._transactions.take_kept())
 
 
 class _Target:
@@ -199,10 +208,21 @@ class _Target:
             )
         self._buffers, self._written, self._waiting_bytes = [], [], 0
 
-    def finish(self) -> Cleaned:
+    def _write_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        """Write the index of transactions, also an empty one where an old one must be replaced."""
+        files, directory = self._files, self._job.directory
+        old = [os.path.join(directory, file_name(base, TRANSACTION_INDEX)) for base in self._replaces]
+        if aborted or any(map(files.exists, old)):
+            data = encode_aborted(aborted)
+            file = files.create(self._segment.path(TRANSACTION_INDEX))
+            files.writev(file, [data], 0, len(data))
+            files.sync(file)
+
+    def finish(self, aborted: Sequence[AbortedTransaction]) -> Cleaned:
         """Sync the segment to the disk and return its description."""
         segment = self._segment
         segment.finish()
+        self._write_aborted(aborted)
         segment.unsynced = True
         for file in segment.to_sync():
             self._files.sync_any(file)
@@ -215,4 +235,5 @@ class _Target:
             segment.size,
             segment.max_timestamp,
             segment.max_timestamp_offset,
+            tuple((*one,) for one in aborted),
         )

@@ -95,7 +95,7 @@ class LogCleaner:
         """Return the log that is due and has the largest ratio."""
         due = []
         for log in logs:
-            most = min(log.flushed_offset, log.deletable_end)
+            most = log.last_stable_offset(min(log.flushed_offset, log.deletable_end))
             found = cleanable(log.segments, log.first_dirty_offset, most, log.config, now_ms)
             if found.due(log.config):
                 due.append((log, found))

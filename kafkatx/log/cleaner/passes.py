@@ -13,6 +13,7 @@ import attrs
 
 from kafkatx.log.files import Files
 from kafkatx.log.segment.swap import Cleaned
+from kafkatx.log.transactions.aborted import AbortedTransaction
 from kafkatx.records.compression import LIMIT_BYTES
 
 
@@ -40,6 +41,8 @@ class Pass:
     :ivar sources: the segments, oldest first, up to the first that cannot be cleaned.
     :ivar end_offset: the offset after the last of them, exclusive.
     :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
+    :ivar marker_epochs: producer id -> epoch of producers of which the log knows markers only.
+    :ivar aborted: the aborted transactions with records in the range, by their markers.
     :ivar inflated_limit_bytes: maximum decompressed size of a batch; a larger one ends the pass.
     """
 
@@ -56,6 +59,8 @@ class Pass:
     segment_index_bytes: int
     index_interval_bytes: int
     last_offsets: dict[int, int]
+    marker_epochs: dict[int, int] = attrs.field(factory=dict)
+    aborted: tuple[AbortedTransaction, ...] = ()
     inflated_limit_bytes: int = LIMIT_BYTES
 
 

@@ -5,7 +5,7 @@ As in Apache Kafka's ``LogCleanerManager``::
     first dirty offset   the end of the last pass; the first segment's base offset if that is later
     end                  the first of: the active segment; a dirty segment with a record younger than
                          min.compaction.lag.ms; the flushed offset (recovery expects no gaps after it); the
-                         high watermark (what is above it may be truncated)
+                         last stable offset (what is above it may be truncated, or aborted)
     ratio                dirty bytes / (clean + dirty bytes), up to the end
 
 A log is cleaned if its ratio is above min.cleanable.dirty.ratio, or a dirty record is older than
@@ -52,7 +52,7 @@ def cleanable(
     """Return the range of a log that can be cleaned.
 
     :param segments: all segments, oldest first, the last one active.
-    :param most_offset: the least of the flushed offset and the high watermark.
+    :param most_offset: the least of the flushed offset and the last stable offset.
     """
     first_dirty_offset = max(first_dirty_offset, segments[0].base_offset)
     clean_bytes = dirty_bytes = 0
@@ -93,6 +93,8 @@ def plan(log: FileLog, found: Cleanable, memory: Memory, name: str, now_ms: int)
         segment_index_bytes=log.config.segment_index_bytes,
         index_interval_bytes=log.config.index_interval_bytes,
         last_offsets=log.last_batches(),
+        marker_epochs=log.marker_epochs(),
+        aborted=tuple(log.all_aborted(found.end_offset)),
         inflated_limit_bytes=log.config.inflated_limit_bytes,
     )
 

@@ -29,6 +29,7 @@ from kafkatx.log.cleaner.clean import clean
 from kafkatx.log.cleaner.passes import CleaningAborted, Finished, Pass, Source
 from kafkatx.log.files import Files
 from kafkatx.log.segment.swap import Cleaned
+from kafkatx.log.transactions.aborted import AbortedTransaction
 
 NICENESS = 19
 _FAILURES: dict[str, type[Exception]] = {
@@ -41,6 +42,7 @@ def encode_pass(job: Pass) -> bytes:
     fields = attrs.asdict(job, recurse=False)
     fields["sources"] = [(source.base_offset, source.size) for source in job.sources]
     fields["last_offsets"] = list(job.last_offsets.items())
+    fields["marker_epochs"] = list(job.marker_epochs.items())
     return json.dumps(fields).encode() + b"\n"
 
 
@@ -49,6 +51,8 @@ def decode_pass(line: bytes) -> Pass:
     fields = json.loads(line)
     fields["sources"] = tuple(Source(*source) for source in fields["sources"])
     fields["last_offsets"] = dict(fields["last_offsets"])
+    fields["marker_epochs"] = dict(fields["marker_epochs"])
+    fields["aborted"] = tuple(AbortedTransaction(*one) for one in fields["aborted"])
     return Pass(**fields)
 
 
@@ -71,7 +75,9 @@ def decode_step(line: bytes) -> Cleaned | Finished:
     """
     ((kind, fields),) = json.loads(line).items()
     if kind == "cleaned":
-        return Cleaned(**{**fields, "replaces": tuple(fields["replaces"])})
+        fields["replaces"] = tuple(fields["replaces"])
+        fields["aborted"] = tuple(map(tuple, fields["aborted"]))
+        return Cleaned(**fields)
     if kind == "finished":
         return Finished(**fields)
     raise _FAILURES.get(fields["kind"], RuntimeError)(fields["message"])

@@ -12,8 +12,9 @@ Retained records keep their offsets, leader epoch, producer, sequence, codec and
 with a producer's last sequence is retained as an empty header, so that the producer is not forgotten; its
 max_timestamp is -1, whereas Kafka keeps the old one, which no record has.
 
-Control batches and those of transactions are not changed: without knowing which transactions were aborted, it
-is not known which of their records are obsolete.
+Records of aborted transactions are not retained, and do not make others obsolete. Markers of transactions are
+removed like tombstones when nothing else is left of these (:mod:`kafkatx.log.cleaner.transactions`). The last
+marker of a producer of which the log knows no batch stays, for its epoch; other control batches are retained.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from collections.abc import Mapping
 
 import attrs
 
+from kafkatx.errors import CorruptRecords
 from kafkatx.log.cleaner import spans
 from kafkatx.log.cleaner.offset_map import OffsetMap, names_of
+from kafkatx.log.cleaner.transactions import TransactionFilter
 from kafkatx.log.segment.scan import Shallow
 from kafkatx.records import batch as v2
 from kafkatx.records.builder import assemble
 from kafkatx.records.compression import LIMIT_BYTES, Codec, compress
+from kafkatx.records.control import read_marker
 from kafkatx.records.legacy import message_sets
 from kafkatx.types import NO_TIMESTAMP
-
-_UNTOUCHED = v2.CONTROL | v2.TRANSACTIONAL
 
 
 @attrs.frozen
@@ -50,6 +52,8 @@ class Rules:
 
     :ivar now_ms: the start of the pass.
     :ivar last_offsets: producer id -> last offset of the last batch that it wrote.
+    :ivar marker_epochs: producer id -> epoch, of producers of which the log knows markers only.
+    :ivar transactions: the transactions of the pass; notes every batch that :func:`retained` gets.
     :ivar inflated_limit_bytes: maximum decompressed size of a batch.
     """
 
@@ -57,6 +61,8 @@ class Rules:
     now_ms: int
     delete_retention_ms: int
     last_offsets: Mapping[int, int]
+    marker_epochs: Mapping[int, int] = attrs.field(factory=dict)
+    transactions: TransactionFilter = attrs.field(factory=lambda: TransactionFilter(()))
     inflated_limit_bytes: int = LIMIT_BYTES
 
 
@@ -65,7 +71,7 @@ def keys_of(
 ) -> tuple[list[bytes | None], list[int]]:
     """Return the names of the keys (see ``offset_map``) and the offsets of a batch's records.
 
-    Both are empty for a batch that is not changed.
+    Both are empty for a control batch.
 
     :raises CorruptRecords: the batch cannot be decoded.
     :raises UnsupportedCompression: its codec is not installed.
@@ -77,7 +83,7 @@ def keys_of(
             keys.append(record.key)
             offsets.append(record.offset)
         return names_of(keys), offsets
-    if batch.attributes & _UNTOUCHED:
+    if batch.attributes & v2.CONTROL:
         return [], []
     header = v2.parse_header(data)
     payload = v2.payload(data, header, limit_bytes)
@@ -92,11 +98,54 @@ def retained(data: memoryview, batch: Shallow, rules: Rules, legacy_tombstones: 
     :raises CorruptRecords: the batch cannot be decoded.
     :raises UnsupportedCompression: its codec is not installed.
     """
-    if batch.base_offset >= rules.map.end_offset or (batch.magic == 2 and batch.attributes & _UNTOUCHED):
-        return Kept(data, batch.base_offset, batch.last_offset, batch.max_timestamp)
+    beyond = batch.base_offset >= rules.map.end_offset
+    if batch.magic == 2 and batch.attributes & v2.CONTROL:
+        return _retained_marker(data, batch, rules, beyond)
+    if batch.magic == 2:
+        rules.transactions.note(batch)
+    if beyond:
+        return _whole(data, batch)
     if batch.magic < 2:
         return _retained_messages(data, batch, rules, legacy_tombstones)
+    if rules.transactions.is_aborted(batch):
+        return _nothing_of(v2.parse_header(data), rules)
     return _retained_records(data, rules)
+
+
+def _whole(data: memoryview, batch: Shallow) -> Kept:
+    return Kept(data, batch.base_offset, batch.last_offset, batch.max_timestamp)
+
+
+def _retained_marker(data: memoryview, batch: Shallow, rules: Rules, beyond: bool) -> Kept | None:
+    """Return a control batch with or without a delete horizon; None if that has passed."""
+    has_records = not rules.transactions.end(batch)
+    is_last = rules.marker_epochs.get(batch.producer_id) == batch.producer_epoch
+    if beyond or has_records or is_last or not _is_marker(data):
+        return _whole(data, batch)
+    header = v2.parse_header(data)
+    if header.attributes & v2.DELETE_HORIZON:
+        return None if header.base_timestamp <= rules.now_ms else _whole(data, batch)
+    payload = v2.payload(data, header, rules.inflated_limit_bytes)
+    found = spans.find_spans(payload, header.count, header.base_offset)
+    every = list(range(header.count))
+    header, rest = _with_horizon(header, payload, found, every, rules)
+    return _kept(_rebuilt(header, compress(header.codec, rest)), header, header.max_timestamp)
+
+
+def _is_marker(data: memoryview) -> bool:
+    try:
+        return read_marker(data) is not None
+    except CorruptRecords:
+        return False
+
+
+def _with_horizon(
+    header: v2.BatchHeader, payload: bytes, found: spans.Spans, kept: list[int], rules: Rules
+) -> tuple[v2.BatchHeader, bytes]:
+    """Return a header with a delete horizon, and the payload of the records in *kept* for it."""
+    horizon = rules.now_ms + rules.delete_retention_ms
+    rest = spans.cut_rebased(payload, found, kept, header.base_timestamp - horizon)
+    return header._replace(attributes=header.attributes | v2.DELETE_HORIZON, base_timestamp=horizon), rest
 
 
 def _retained_records(data: memoryview, rules: Rules) -> Kept | None:
@@ -120,9 +169,7 @@ def _retained_records(data: memoryview, rules: Rules) -> Kept | None:
     if not header.log_append_time:
         max_timestamp = header.base_timestamp + max(found.timestamps[number] for number in kept)
     if needs_horizon:
-        horizon = rules.now_ms + rules.delete_retention_ms
-        rest = spans.cut_rebased(payload, found, kept, header.base_timestamp - horizon)
-        header = header._replace(attributes=header.attributes | v2.DELETE_HORIZON, base_timestamp=horizon)
+        header, rest = _with_horizon(header, payload, found, kept, rules)
     else:
         rest = spans.cut(payload, found, kept)
     header = header._replace(max_timestamp=max_timestamp, count=len(kept))
@@ -140,7 +187,7 @@ def _nothing_of(header: v2.BatchHeader, rules: Rules) -> Kept | None:
 
 
 def _emptied(header: v2.BatchHeader) -> bytes:
-    attributes = header.attributes & v2.TIMESTAMP_TYPE
+    attributes = header.attributes & (v2.TIMESTAMP_TYPE | v2.TRANSACTIONAL)
     header = header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, max_timestamp=NO_TIMESTAMP)
     return _rebuilt(header._replace(count=0), b"")
 

@@ -28,6 +28,7 @@ from kafkatx.log.inspect.paths import (
     segment_path,
 )
 from kafkatx.log.inspect.rows import (
+    AbortedRow,
     DamageRow,
     EpochRow,
     IndexRow,
@@ -40,7 +41,8 @@ from kafkatx.log.inspect.rows import (
     batch_row,
 )
 from kafkatx.log.producer_state import SnapshotDamaged, decode_snapshot
-from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY
+from kafkatx.log.segment.index import OFFSET_ENTRY, TIME_ENTRY, IndexDamaged
+from kafkatx.log.transactions.aborted import ENTRY, decode_aborted
 
 
 class Dump:
@@ -85,7 +87,7 @@ class Dump:
         for number, base_offset in enumerate(bases):
             if bases[number + 1 : number + 2] and bases[number + 1] <= self._offset:
                 continue
-            for suffix in ("log", *(("index", "timeindex") if self._indexes else ())):
+            for suffix in ("log", *(("index", "timeindex", "txnindex") if self._indexes else ())):
                 yield from self._if_there(segment_path(directory, base_offset, suffix))
         for offset in base_offsets(directory, "snapshot"):
             yield from self._if_there(segment_path(directory, offset, "snapshot"))
@@ -142,6 +144,10 @@ class Dump:
         try:
             if kind is Kind.SNAPSHOT:
                 yield from _producers(path, data)
+            elif kind is Kind.TRANSACTION_INDEX:
+                for number, entry in enumerate(decode_aborted(data)):
+                    if entry.last_offset >= self._offset:
+                        yield AbortedRow(path, number * ENTRY.size, *entry)
             elif kind is Kind.EPOCHS:
                 yield from (EpochRow(path, *entry) for entry in decode_epochs(data))
             elif kind is Kind.OFFSETS:
@@ -149,7 +155,7 @@ class Dump:
                     yield OffsetRow(path, *whose, offset)
             else:
                 yield from _properties(path, data)
-        except (SnapshotDamaged, CheckpointDamaged) as error:
+        except (SnapshotDamaged, CheckpointDamaged, IndexDamaged) as error:
             yield DamageRow(path, 0, None, f"it cannot be read: {error}")
 
 

@@ -13,6 +13,7 @@ class Remedy(enum.Enum):
 
     CUT = "cut the log there"
     REINDEX = "build the indexes anew"
+    TRANSACTIONS = "build the indexes of transactions anew"
     REMOVE = "put the file aside"
     EPOCHS = "write the leader epochs anew"
     OFFSETS = "write the checkpoint anew"

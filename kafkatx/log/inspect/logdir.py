@@ -148,7 +148,7 @@ class Check:
     def _file(self, advance: Advance) -> Iterator[Fault]:
         """Yield the faults of a single file; those of a segment are the faults of its log and indexes."""
         path, kind = self.path, self.kind
-        if kind in (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX):
+        if kind in (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX):
             check = self.partition(os.path.dirname(path) or os.curdir, advance)
             for fault in check.segment_faults(base_offset_of(path)):
                 if kind is Kind.LOG or os.path.basename(fault.path) == os.path.basename(path):

@@ -17,6 +17,7 @@ from kafkatx.log.inspect.batch_check import BatchCheck
 from kafkatx.log.inspect.faults import Fault, Remedy, Tally
 from kafkatx.log.inspect.paths import base_offsets, segment_path
 from kafkatx.log.inspect.segment import Advance, SegmentCheck
+from kafkatx.log.inspect.transactions import TransactionCheck
 from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import SnapshotDamaged, decode_snapshot
 
@@ -58,6 +59,8 @@ class PartitionCheck:
         self._sparse_below = sparse_below
         self._deep = deep
         self._advance = advance
+        exact = self.end_offset == 0 and sparse_below == NEVER_SPARSE
+        self._transactions = None if in_use else TransactionCheck(files, directory, exact)
 
     def size(self) -> int:
         """Return the number of bytes to check."""
@@ -90,7 +93,7 @@ class PartitionCheck:
     def _orphans(self) -> Iterator[Fault]:
         """Yield indexes without their ``.log``: if it is missing a broker does not serve the partition."""
         if self.bases:
-            for kind in ("index", "timeindex"):
+            for kind in ("index", "timeindex", "txnindex"):
                 for base_offset in base_offsets(self.directory, kind):
                     if self.bases[0] < base_offset and base_offset not in self.bases:
                         path = segment_path(self.directory, base_offset, kind)
@@ -106,6 +109,8 @@ class PartitionCheck:
         batch_check = BatchCheck(
             None if isinstance(epochs, Fault) else epochs, self._sparse_below, base_offset
         )
+        if self._transactions is not None:  # what was open where it begins is not known
+            self._transactions = TransactionCheck(self._files, self.directory, exact=False)
         yield from self._segment(base_offset, batch_check)
 
     def _segment(self, base_offset: int, batch_check: BatchCheck) -> Iterator[Fault]:
@@ -124,6 +129,7 @@ class PartitionCheck:
                 closed=self._clean or not active,
                 deep=self._deep,
                 advance=self._advance,
+                transactions=self._transactions,
             )
         except FileNotFoundError:
             if not self._in_use:

@@ -48,6 +48,7 @@ class Kind(enum.Enum):
     LOG = "log"
     INDEX = "index"
     TIME_INDEX = "timeindex"
+    TRANSACTION_INDEX = "txnindex"
     SNAPSHOT = "snapshot"
     OFFSETS = "offsets"
     EPOCHS = "epochs"
@@ -58,6 +59,7 @@ _BY_SUFFIX = {
     "log": Kind.LOG,
     "index": Kind.INDEX,
     "timeindex": Kind.TIME_INDEX,
+    "txnindex": Kind.TRANSACTION_INDEX,
     "snapshot": Kind.SNAPSHOT,
 }
 _BY_NAME = {
@@ -80,8 +82,8 @@ def kind_of(path: str) -> Kind:
         kind = _BY_SUFFIX.get(match[2]) if match else _BY_NAME.get(name)
         if kind is None:
             raise NotALog(
-                f"{path}: no file of a log; there are .log, .index, .timeindex and .snapshot files, "
-                "checkpoints, meta.properties and partition.metadata"
+                f"{path}: no file of a log; there are .log, .index, .timeindex, .txnindex and .snapshot "
+                "files, checkpoints, meta.properties and partition.metadata"
             )
         return kind
     names = os.listdir(path)

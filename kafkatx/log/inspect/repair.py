@@ -30,6 +30,7 @@ from kafkatx.log.inspect.paths import (
     segment_path,
 )
 from kafkatx.log.inspect.segment import Advance
+from kafkatx.log.inspect.transactions import rebuild
 from kafkatx.log.leader_epochs import EpochEvidence, LeaderEpochCache
 from kafkatx.log.recovery.cut_files import free_name, keep_rest, keep_whole
 from kafkatx.log.segment.scan import Shallow, walk
@@ -93,6 +94,7 @@ class _Planner:
         self._indexes: set[int] = set()
         self._aside: list[str] = []
         self._epochs_damaged = False
+        self._transactions_damaged = False
 
     def plan(self) -> Plan:
         for fault in self._partition.faults():
@@ -110,6 +112,9 @@ class _Planner:
             name = f"{base_offset:020d}"
             run = partial(reindex, self._files, self._directory, base_offset)
             self._plan.steps.append(Step(f"build the indexes of {name}.log anew", run))
+        if self._transactions_damaged:
+            what = "build the indexes of aborted transactions anew"
+            self._plan.steps.append(Step(what, partial(rebuild, self._files, self._directory)))
         self._epochs(end_offset, cut is not None)
         if cut is not None or offsets_beyond:
             self._checkpoints(end_offset)
@@ -123,9 +128,12 @@ class _Planner:
             self._aside.append(fault.path)
         elif fault.remedy is Remedy.EPOCHS:
             self._epochs_damaged = True
+        elif fault.remedy is Remedy.TRANSACTIONS:
+            self._transactions_damaged = True
 
     def _cut(self, cut: Cut, found: PartitionCheck) -> None:
         plan, files = self._plan, self._files
+        self._transactions_damaged = bool(base_offsets(self._directory, "txnindex"))
         plan.end_offset, plan.lost = cut.end_offset, found.tally.lost
         marker = os.path.join(self._check.log_dir, CLEAN_SHUTDOWN)
         if files.exists(marker):

@@ -85,6 +85,17 @@ class TimeRow(NamedTuple):
     offset: int
 
 
+class AbortedRow(NamedTuple):
+    """An entry of a ``.txnindex``; ``last_offset`` is that of the marker."""
+
+    file: str
+    position: int
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
 class ProducerRow(NamedTuple):
     """A batch of a producer in a ``.snapshot``; its fields are None if the producer has none."""
 
@@ -126,7 +137,16 @@ class PropertyRow(NamedTuple):
 
 
 Row: TypeAlias = (
-    BatchRow | RecordRow | DamageRow | IndexRow | TimeRow | ProducerRow | OffsetRow | EpochRow | PropertyRow
+    BatchRow
+    | RecordRow
+    | DamageRow
+    | IndexRow
+    | TimeRow
+    | AbortedRow
+    | ProducerRow
+    | OffsetRow
+    | EpochRow
+    | PropertyRow
 )
 
 KINDS: dict[type, str] = {
@@ -135,6 +155,7 @@ KINDS: dict[type, str] = {
     DamageRow: "damage",
     IndexRow: "index",
     TimeRow: "timeindex",
+    AbortedRow: "aborted",
     ProducerRow: "producer",
     OffsetRow: "offset",
     EpochRow: "epoch",

@@ -12,6 +12,7 @@ from kafkatx.log.inspect.batch_scan import BatchScan, Damage, ScannedBatch
 from kafkatx.log.inspect.faults import Cut, Fault, Remedy, Tally
 from kafkatx.log.inspect.indexes import OffsetIndexCheck, TimeIndexCheck
 from kafkatx.log.inspect.paths import segment_path
+from kafkatx.log.inspect.transactions import TransactionCheck
 from kafkatx.types import SharedFile
 
 Advance = Callable[[float], None]
@@ -27,6 +28,7 @@ class SegmentCheck:
     :param closed: the segment is not appended to any more.
     :param deep: decode every record.
     :param advance: called with the number of bytes that were checked.
+    :param transactions: the check of transactions; shared by the segments of a log.
     :ivar being_written: the file ended within a batch that a broker may be writing.
     """
 
@@ -42,7 +44,9 @@ class SegmentCheck:
         closed: bool,
         deep: bool,
         advance: Advance,
+        transactions: TransactionCheck | None = None,
     ) -> None:
+        self._transactions = transactions
         self.base_offset = base_offset
         self.being_written = False
         self._path = segment_path(directory, base_offset, "log")
@@ -86,6 +90,8 @@ class SegmentCheck:
 
     def _batch(self, seen: ScannedBatch) -> Iterator[Fault]:
         batch_check, batch = self._batch_check, seen.batch
+        if self._transactions is not None:
+            self._transactions.feed(batch, self._survey.records)
         first_offset = batch_check.first_offset(seen)
         self._index.feed(batch, first_offset)
         self._time_index.feed(batch)
@@ -131,6 +137,7 @@ class SegmentCheck:
     def _index_faults(self) -> Iterator[Fault]:
         self._index.finish(self._size)
         self._time_index.finish()
-        for fault in (self._index.fault, self._time_index.fault):
+        transactions = None if self._transactions is None else self._transactions.fault(self.base_offset)
+        for fault in (self._index.fault, self._time_index.fault, transactions):
             if fault is not None:
                 yield fault

@@ -30,17 +30,25 @@ class EpochCheckpoint:
         """The path of the file."""
         return os.path.join(self._location.directory, LEADER_EPOCHS)
 
-    def assign(self, starts: Iterable[tuple[int, int]], forget: bool = False) -> None:
-        """Add new epochs, before their first batch is written.
+    def assign(self, starts: Iterable[tuple[int, int]], forget: bool = False) -> list[tuple[int, int]]:
+        """Add new epochs, before their first batch is written; write the file if that changes anything.
 
         :param forget: forget those before them.
-        :raises OSError: the file could not be written; :meth:`restore` the entries.
+        :return: the entries from before, for a write that fails: see :meth:`restore`.
+        :raises OSError: the file could not be written; the entries are as before.
         """
+        before = list(self.cache.entries)
         if forget:
             self.cache.entries = []
         for epoch, start_offset in starts:
             self.cache.assign(epoch, start_offset)
-        self._save()
+        if self.cache.entries != before:
+            try:
+                self._save()
+            except OSError:
+                self.restore(before)
+                raise
+        return before
 
     def restore(self, entries: list[tuple[int, int]]) -> None:
         """Put back the entries from before :meth:`assign`: no batch of the new epochs was written.

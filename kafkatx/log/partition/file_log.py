@@ -7,6 +7,7 @@ A :class:`FileLog` provides ``IPartitionLog`` and is made of these parts, each i
 ``LocalLog``           segments and their files: writes, rolls, cuts, drops, replaces
 ``LogReader``          finds batches by offset and time, warms the page cache
 ``EpochCheckpoint``    leader epochs and their file
+``TransactionFiles``   the indexes of aborted transactions
 ``SnapshotWriter``     producer snapshots, so that recovery is short
 ``Syncer``             flushes; knows up to where all is on the disk
 ``LogCompaction``      swaps compacted segments in
@@ -42,12 +43,14 @@ from kafkatx.log.partition.readable_log import ReadableLog
 from kafkatx.log.partition.reader import LogReader, out_of_range
 from kafkatx.log.partition.snapshot_writer import Snapshot, SnapshotWriter
 from kafkatx.log.partition.syncer import Syncer
+from kafkatx.log.partition.transaction_files import TransactionFiles
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.recovery.loader import LoadedLog
 from kafkatx.log.recovery.producer_snapshots import load_producers
 from kafkatx.log.segment.descriptors import Descriptors
 from kafkatx.log.segment.swap import Cleaned
-from kafkatx.types import ActiveProducer, TopicPartition
+from kafkatx.log.transactions.ended import EndedTransactions
+from kafkatx.types import TopicPartition
 
 
 @implementer(IPartitionLog)
@@ -55,6 +58,7 @@ class FileLog(ReadableLog):
     """One partition's log, as :func:`kafkatx.log.recovery.loader.load` found it. Made without I/O.
 
     :ivar append: see IPartitionLog; the appender's own method, so that a batch costs no further call.
+    :ivar hold_flushes: begin no sync until ``release_flushes``; fires when the one under way has ended.
     """
 
     def __init__(
@@ -84,16 +88,26 @@ class FileLog(ReadableLog):
         local.directory_unsynced = loaded.created or not loaded.clean
         local.parent_unsynced = loaded.created
         self.segments = local.segments
+        transactions = EndedTransactions(loaded.aborted, loaded.ended)
         self._appender = Appender(
-            topic_partition, config, loaded.producers, loaded.epochs, loaded.log_end_offset
+            topic_partition, config, loaded.producers, transactions, loaded.epochs, loaded.log_end_offset
         )
         self.append = self._appender.append
+        self.append_marker = self._appender.append_marker
+        self._transactions = TransactionFiles(location, local, transactions)
         epochs_unsynced = not loaded.clean and bool(loaded.epochs.entries)
         self._epochs = EpochCheckpoint(location, loaded.epochs, epochs_unsynced)
         self._reader = LogReader(topic_partition, location, local.segments, worker)
         self._syncer = Syncer(
-            location, local, self._epochs, loaded.flushed_offset, lambda: self.log_end_offset, self._flushed
+            location,
+            local,
+            self._epochs,
+            self._transactions,
+            loaded.flushed_offset,
+            lambda: self.log_end_offset,
+            self._flushed,
         )
+        self.hold_flushes, self.release_flushes = self._syncer.hold, self._syncer.release
         self._snapshots = SnapshotWriter(location, lambda: local.cuts)
         self._compaction = LogCompaction(location, local)
         self._deleter = FileDeleter(location, clock)
@@ -140,7 +154,7 @@ class FileLog(ReadableLog):
         if leader_epoch <= self.latest_epoch:
             return
         with self._location.reporting("writing to"):
-            self._assign_epochs([(leader_epoch, self.log_end_offset)], False)
+            self._epochs.assign([(leader_epoch, self.log_end_offset)])
         self._appender.discard()
 
     def append_as_follower(self, records: bytes | memoryview, leader_epoch: int) -> int:
@@ -149,33 +163,26 @@ class FileLog(ReadableLog):
             records, leader_epoch, self._now_ms(), self.log_start_offset == self.log_end_offset
         )
 
-    def _assign_epochs(self, starts: Sequence[tuple[int, int]], forget: bool) -> list[tuple[int, int]]:
-        """Add leader epochs; return the entries from before, for a write that fails."""
-        entries = list(self._epochs.cache.entries)
-        try:
-            self._epochs.assign(starts, forget)
-        except OSError:
-            self._epochs.restore(entries)
-            raise
-        return entries
-
     def _write_changes(self, changes: StagedChanges) -> Sequence[int]:
         """Write staged batches that begin leader epochs, have gaps, or are not at the log's end."""
         staged, now_ms = self._appender.staged, self._now_ms()
         first = staged.batches[0].base_offset
-        entries = self._assign_epochs(changes.epoch_starts, changes.forgets_epochs)
+        entries = self._epochs.assign(changes.epoch_starts, changes.forgets_epochs)
         try:
             if first < self.log_end_offset:
                 self._delete_later(self._local.restart_at(first, now_ms))
             if self._local.allow_gaps(changes.gap_end):
                 self._on_cut(self)
-            return self._local.write(staged)
+            rolled = self._local.write(staged)
         except OSError:
             self._epochs.restore(entries)
             if first < self.log_end_offset:
                 with suppress(OSError):
                     self._delete_later(self._local.restart_at(self.log_end_offset, now_ms))
             raise
+        if changes.ended:
+            self._transactions.add(changes.ended, self._committed_end())
+        return rolled
 
     def _write_rolled(self, offsets: Sequence[int]) -> None:
         """Finish a write that began new segments at *offsets*."""
@@ -189,6 +196,7 @@ class FileLog(ReadableLog):
         """Keep recovery short: flush the closed segments, write the snapshots."""
         self._local.unload_closed(count)
         self._snapshots.write_later(snapshots)
+        self._transactions.note_later()
         self.flush().addErrback(self._location.failed, "flushing")
 
     def roll_if_due(self, now_ms: int) -> None:
@@ -203,23 +211,11 @@ class FileLog(ReadableLog):
         self._local.roll(self.log_end_offset, now_ms)
         self._after_rolls(1, [Snapshot(self.log_end_offset, self._appender.written_producers())])
 
-    def active_producers(self) -> list[ActiveProducer]:
-        """See IPartitionLog: written records only."""
-        return self._appender.active_producers()
-
     # --- flushing
 
     def flush(self) -> Deferred[int]:
         """See IPartitionLog. Fails with OSError where a sync fails, and ever after."""
         return self._syncer.flush()
-
-    def hold_flushes(self) -> Deferred[None]:
-        """Begin no sync until :meth:`release_flushes`; fires when the one that is under way has ended."""
-        return self._syncer.hold()
-
-    def release_flushes(self) -> None:
-        """Begin the sync that was asked for while flushes were held."""
-        self._syncer.release()
 
     # --- cutting
 
@@ -244,8 +240,9 @@ class FileLog(ReadableLog):
         self.log_end_offset = offset
         self._syncer.truncate_to(offset)
         self._epochs.cut_end(offset)
-        producers = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
-        self._appender.restart_at(offset, producers)
+        loaded = load_producers(self._location.files, self.directory, self.segments, offset, now_ms)
+        self._appender.restart_at(offset, loaded.producers)
+        self._transactions.cut()
         self._on_cut(self)
 
     def restart_at(self, offset: int) -> None:
@@ -265,7 +262,9 @@ class FileLog(ReadableLog):
             self._epochs.restore(entries)
             raise
         self.log_start_offset = self.log_end_offset = offset
+        self._appender.transactions.clear()
         self._appender.restart_at(offset, ProducerStateManager())
+        self._transactions.cut()
         self._on_cut(self)
         self.flush().addErrback(self._location.failed, "flushing")
 
@@ -310,6 +309,7 @@ class FileLog(ReadableLog):
     def _drop(self, count: int) -> None:
         """Drop the first *count* segments; their files go later."""
         self._delete_later(self._local.drop(count))
+        self._transactions.dropped()
         self._epochs.cut_start(self.log_start_offset)
 
     def _delete_later(self, paths: list[str]) -> None:
@@ -317,11 +317,6 @@ class FileLog(ReadableLog):
             self._deleter.delete_later(paths, self.config.file_delete_delay_ms)
 
     # --- compaction
-
-    def last_batches(self) -> dict[int, int]:
-        """Return producer id -> last offset of the last batch that it wrote, where one is known."""
-        states = self._appender.written_producers()
-        return {key: state.batches[-1].last_offset for key, state in states.items() if state.batches}
 
     def begin_pass(self, name: str) -> None:
         """Begin a compaction pass; another one that is under way is cancelled."""
@@ -335,6 +330,7 @@ class FileLog(ReadableLog):
         renamed = self._compaction.swap_in(name, cleaned)
         if renamed is None:
             return False
+        self._transactions.replaced(cleaned)
         self._delete_later(renamed)
         return True
 
@@ -365,6 +361,7 @@ class FileLog(ReadableLog):
         self._compaction.cancel()
         self._location.move_to(directory, worker, on_failure)
         self._local.moved()
+        self._transactions.moved()
         self._epochs.unsynced = bool(self._epochs.cache.entries)
 
     # --- closing
@@ -390,9 +387,11 @@ class FileLog(ReadableLog):
         write_snapshot = self._snapshots.finisher(
             Snapshot(self.log_end_offset, self._appender.written_producers())
         )
+        note_transactions = self._transactions.finisher()
 
         def finish() -> None:
             sync()
             write_snapshot()
+            note_transactions()
 
         return finish

@@ -1,4 +1,4 @@
-"""The part of a log in files that reads: records by offset and by time, leader epochs, sizes.
+"""The part of a log in files that reads: records by offset and by time, epochs, producers, sizes.
 
 :class:`~kafkatx.log.partition.file_log.FileLog` inherits it and changes what it reads.
 """
@@ -9,13 +9,15 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.log.append.appender import Appender
 from kafkatx.log.partition.epoch_checkpoint import EpochCheckpoint
 from kafkatx.log.partition.local_log import LocalLog
 from kafkatx.log.partition.location import LogLocation
 from kafkatx.log.partition.reader import LogReader, out_of_range
 from kafkatx.log.partition.syncer import Syncer
+from kafkatx.log.transactions.aborted import AbortedTransaction
 from kafkatx.records.batch import Record
-from kafkatx.types import Records, TopicPartition
+from kafkatx.types import ActiveProducer, Records, TopicPartition
 
 
 class ReadableLog:
@@ -25,6 +27,8 @@ class ReadableLog:
     config: LogConfig
     log_start_offset: int
     log_end_offset: int
+    deletable_end: int
+    _appender: Appender
     _clock: IReactorTime
     _epochs: EpochCheckpoint
     _local: LocalLog
@@ -112,3 +116,42 @@ class ReadableLog:
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
         """See IPartitionLog."""
         return self._epochs.cache.end_of(leader_epoch, self.log_end_offset)
+
+    # --- producers and transactions
+
+    def active_producers(self) -> list[ActiveProducer]:
+        """See IPartitionLog: written records only."""
+        return self._appender.active_producers()
+
+    def last_batches(self) -> dict[int, int]:
+        """Return producer id -> last offset of the last batch that it wrote, where one is known."""
+        states = self._appender.written_producers()
+        return {key: state.batches[-1].last_offset for key, state in states.items() if state.batches}
+
+    def marker_epochs(self) -> dict[int, int]:
+        """Return producer id -> epoch of the producers of which no batch is known, but a marker."""
+        states = self._appender.written_producers()
+        return {key: state.epoch for key, state in states.items() if not state.batches}
+
+    def all_aborted(self, end_offset: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions with records below *end_offset*, by their markers."""
+        return [one for one in self._appender.transactions.aborted if one.first_offset < end_offset]
+
+    def has_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """See IPartitionLog."""
+        return self._appender.has_transaction(producer_id, producer_epoch)
+
+    def _committed_end(self) -> int:
+        """Return an offset that the high watermark has reached."""
+        end_offset = self.flushed_offset if self.config.exposes_flushed else self.log_end_offset
+        return min(end_offset, self.deletable_end)
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """See IPartitionLog."""
+        return self._appender.last_stable_offset(high_watermark, self.log_start_offset)
+
+    def aborted_transactions(
+        self, offset: int, end_offset: int, most: int
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """See IPartitionLog."""
+        return self._appender.transactions.aborted.among(offset, end_offset, most)

@@ -19,6 +19,7 @@ from kafkatx.log.group_commit import GroupCommit
 from kafkatx.log.partition.epoch_checkpoint import EpochCheckpoint
 from kafkatx.log.partition.local_log import LocalLog
 from kafkatx.log.partition.location import LogLocation
+from kafkatx.log.partition.transaction_files import TransactionFiles
 from kafkatx.log.segment.segment import LogSegment
 from kafkatx.types import SharedFile
 
@@ -27,7 +28,7 @@ _NOT_THE_SYNC = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 class Syncer:
-    """Brings a log's segments, epochs and names to the disk; one sync at a time.
+    """Brings a log's segments, epochs, transactions and names to the disk; one sync at a time.
 
     :ivar flushed_offset: all below it is on the disk: the log's recovery point.
     :param log_end_offset: returns the offset after the last written record.
@@ -44,6 +45,7 @@ class Syncer:
         "_location",
         "_log_end_offset",
         "_on_flushed",
+        "_transactions",
         "flushed_offset",
     )
 
@@ -52,6 +54,7 @@ class Syncer:
         location: LogLocation,
         local: LocalLog,
         epochs: EpochCheckpoint,
+        transactions: TransactionFiles,
         flushed_offset: int,
         log_end_offset: Callable[[], int],
         on_flushed: Callable[[], None],
@@ -59,6 +62,7 @@ class Syncer:
         self._location = location
         self._local = local
         self._epochs = epochs
+        self._transactions = transactions
         self.flushed_offset = flushed_offset
         self._log_end_offset = log_end_offset
         self._on_flushed = on_flushed
@@ -131,6 +135,9 @@ class Syncer:
             calls += [partial(self._sync_file, segment, file) for file in segment.to_sync()]
             if segment is not local.segments[-1]:
                 segment.release()
+        calls += [
+            partial(self._transactions.sync, base_offset) for base_offset in self._transactions.to_sync()
+        ]
         if self._epochs.unsynced:
             calls.append(partial(location.files.sync_any, self._epochs.path))
         if local.directory_unsynced or self._epochs.unsynced:
@@ -180,6 +187,7 @@ class Syncer:
         """Count nothing as synced that the failed sync should have synced."""
         self._local.mark_unsynced(segments)
         self._epochs.unsynced = True
+        self._transactions.mark_unsynced()
         if isinstance(failure.value, OSError):
             self._location.report(failure.value, "flushing")
         return failure

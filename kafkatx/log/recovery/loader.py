@@ -37,15 +37,15 @@ All functions block: they run in a worker. Logs are handed out only afterwards.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 from twisted.logger import Logger
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import CorruptRecords, PartitionUnavailable
+from kafkatx.log.faults import FULL
 from kafkatx.log.files import Files
 from kafkatx.log.leader_epochs import EpochEvidence, LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
@@ -54,14 +54,15 @@ from kafkatx.log.recovery.epochs import EpochRecovery
 from kafkatx.log.recovery.found_segments import find_segments, pass_over, unavailable
 from kafkatx.log.recovery.producer_snapshots import load_producers
 from kafkatx.log.recovery.tail_check import Tail, sound_tail, tail_of
+from kafkatx.log.recovery.transactions import AbortedRecovery
 from kafkatx.log.segment import restart
 from kafkatx.log.segment.files import INDEX, LOG, TIME_INDEX
 from kafkatx.log.segment.index import IndexDamaged
 from kafkatx.log.segment.scan import ALWAYS_SPARSE, checksum_right, follows, walk_whole
 from kafkatx.log.segment.search import MAX_RELATIVE_OFFSET, Followed
 from kafkatx.log.segment.segment import LogSegment
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+from kafkatx.log.transactions.aborted import AbortedTransaction
+from kafkatx.log.transactions.ended import EndedTransaction
 
 
 @attrs.define
@@ -75,14 +76,13 @@ class LoadedLog:
     log_end_offset: int
     flushed_offset: int
     first_dirty_offset: int = 0
+    aborted: Sequence[AbortedTransaction] = ()
+    ended: Sequence[EndedTransaction] = ()
+    """The last ended transactions, as far as the batches were replayed."""
     created: bool = False
     """The directory is new: neither its files nor its own name were synced."""
     clean: bool = True
     """The previous shutdown was clean; otherwise names and epochs may not be on the disk."""
-
-
-def _nobody_counts(size: int) -> None:
-    """Do nothing."""
 
 
 class LogLoader:
@@ -187,6 +187,8 @@ class LogLoader:
         """
         point = self.recovery_point
         first = max((i for i, s in enumerate(self.segments) if s.base_offset <= point), default=0)
+        if first and not self.segments[first].size:
+            first -= 1  # a cut of the log at this point may not have reached the disk
         for segment in self.segments[:first]:
             self.check(segment)
         for before, after in zip(self.segments[:first], self.segments[1:], strict=False):
@@ -251,7 +253,7 @@ class LogLoader:
             try:
                 cut_files.keep_rest(self.files, path, position, where)
             except OSError as error:
-                if error.errno not in _FULL:
+                if error.errno not in FULL:
                     raise
                 raise PartitionUnavailable(
                     f"{path}: the {size - position} bytes from {position} on are damaged, and there is no"
@@ -323,7 +325,7 @@ def load(
     log_start_offset: int = 0,
     recovery_point: int = 0,
     first_dirty_offset: int = 0,
-    checked: Callable[[int], None] = _nobody_counts,
+    checked: Callable[[int], None] = lambda size: None,
 ) -> LoadedLog:
     """Load the log in *directory*; an empty one gets its first segment.
 
@@ -361,7 +363,10 @@ def load(
         [tail.last for tail in recovery.tails.values() if tail.last is not None], start_offset, end_offset
     )
     _set_age(segments[-1], now_ms)
-    producers = load_producers(files, directory, segments, end_offset, now_ms)
+    loaded = load_producers(files, directory, segments, end_offset, now_ms)
+    aborted = AbortedRecovery(
+        files, directory, segments, end_offset, recovery.scanned_from, loaded, now_ms
+    ).aborted()
     flushed_offset = end_offset if clean else min(recovery_point, end_offset)
     for segment in segments:
         segment.written_from = segment.size
@@ -371,11 +376,13 @@ def load(
     return LoadedLog(
         segments,
         epochs,
-        producers,
+        loaded.producers,
         start_offset,
         end_offset,
         flushed_offset,
         min(first_dirty_offset, end_offset),
+        aborted,
+        loaded.ended,
         created,
         clean,
     )

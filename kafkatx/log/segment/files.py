@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection
 
 from kafkatx.log.files import Files
 from kafkatx.log.segment.descriptors import Descriptors
@@ -16,8 +15,9 @@ from kafkatx.log.segment.index import OffsetIndex, TimeIndex
 from kafkatx.types import SharedFile
 
 LOG, INDEX, TIME_INDEX, SNAPSHOT, DELETED = ".log", ".index", ".timeindex", ".snapshot", ".deleted"
-_SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, ".txnindex")
-"""All suffixes that a segment may have; only Apache Kafka writes the last one."""
+TRANSACTION_INDEX = ".txnindex"
+_SUFFIXES = (LOG, INDEX, TIME_INDEX, SNAPSHOT, TRANSACTION_INDEX)
+"""All suffixes that a segment may have; it has the last one only if transactions were aborted in it."""
 
 
 def file_name(base_offset: int, suffix: str) -> str:
@@ -108,15 +108,12 @@ class SegmentFiles:
         if self.descriptors is not None:
             self.descriptors.released(self)
 
-    def put_aside(self, keep: Collection[str] = ()) -> list[str]:
-        """Rename all its files to ``.deleted``; return their paths, to be unlinked.
-
-        :param keep: suffixes of those that stay.
-        """
+    def put_aside(self) -> list[str]:
+        """Rename all its files to ``.deleted``; return their paths, to be unlinked."""
         paths = []
         for suffix in _SUFFIXES:
             path = self.path(suffix)
-            if suffix not in keep and self._files.exists(path):
+            if self._files.exists(path):
                 self._files.rename(path, path + DELETED)
                 paths.append(path + DELETED)
         return paths

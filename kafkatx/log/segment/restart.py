@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from twisted.logger import Logger
 
 from kafkatx.log.files import Files
-from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX
+from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX
 
 _log = Logger()
 _MARK = re.compile(r"restart\.(\d{20})")
 _OLD = re.compile(
-    r"\d{20}(" + "|".join((LOG, INDEX, TIME_INDEX, SNAPSHOT, ".txnindex")).replace(".", r"\.") + ")"
+    r"\d{20}(" + "|".join((LOG, INDEX, TIME_INDEX, SNAPSHOT, TRANSACTION_INDEX)).replace(".", r"\.") + ")"
 )
 
 

@@ -2,15 +2,16 @@
 
 The steps, and what recovery does after a crash between two of them::
 
-    1  X.index.P.cleaned -> X.index.swap, the time index alike     the old segments; the rest is removed
+    1  X.index.P.cleaned -> X.index.swap, other indexes alike      the old segments; the rest is removed
     2  X.log.P.cleaned   -> X.log.swap                             from here on the new segment
     3  the old segments' files, last segment first -> .deleted     removed by the recovery, if in its range
-    4  X.index.swap, X.timeindex.swap -> without .swap             taken up where it was left
+    4  X.index.swap, other indexes alike -> without .swap          taken up where it was left
     5  X.log.swap        -> X.log                                  done
 
 ``.log.swap`` alone decides: it exists from step 2 to step 5, and if it exists recovery completes the swap.
 All of its content was synced before. Renames in one directory reach the disk in their order on every file
-system with a journal; the directory is synced soon after, and before any old file is unlinked.
+system with a journal; the directory is synced soon after, and before any old file is unlinked. If an old
+segment has an index of transactions the new one has one, too, even if it is empty: it replaces the old one.
 
 An old segment that begins beyond the last offset of the new one may survive a crash in step 3. Every record
 in it has a later one with its key, so no reader is misled; the next pass takes it.
@@ -27,14 +28,14 @@ import attrs
 
 from kafkatx.errors import CorruptRecords
 from kafkatx.log.files import Files
-from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
+from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, file_name
 from kafkatx.log.segment.segment import LogSegment
 
 CLEANED = ".cleaned"
 SWAP = ".swap"
-_INDEXES = (INDEX, TIME_INDEX)
+_INDEXES = (INDEX, TIME_INDEX, TRANSACTION_INDEX)
 _SWAPPED_LOG = re.compile(r"(\d{20})\.log\.swap")
-_FILE = re.compile(r"(\d{20})\.(log|index|timeindex)")
+_FILE = re.compile(r"(\d{20})\.(log|index|timeindex|txnindex)")
 
 
 @attrs.frozen
@@ -42,6 +43,8 @@ class Cleaned:
     """A new segment, on the disk, and the base offsets of those that it replaces.
 
     The new file's modification time is that of the last of those.
+
+    :ivar aborted: the entries of its ``.txnindex`` (:mod:`kafkatx.log.transactions.aborted`).
     """
 
     base_offset: int
@@ -49,6 +52,7 @@ class Cleaned:
     size: int
     max_timestamp: int
     max_timestamp_offset: int
+    aborted: tuple[tuple[int, ...], ...] = ()
 
 
 class CleanedSegment(LogSegment):
@@ -81,18 +85,18 @@ def begin(files: Files, directory: str, cleaned: Cleaned, name: str) -> None:
     suffix = suffix_of(name)
     for kind in (*_INDEXES, LOG):
         path = os.path.join(directory, file_name(cleaned.base_offset, kind))
-        files.rename(path + suffix, path + SWAP)
+        if kind != TRANSACTION_INDEX or files.exists(path + suffix):
+            files.rename(path + suffix, path + SWAP)
 
 
 def finish(files: Files, directory: str, cleaned: Cleaned, old: Sequence[LogSegment]) -> list[str]:
     """Do steps 3 to 5; return the paths of the old files, to be unlinked later.
 
-    The first segment's producer snapshot stays: it is about the records before the segment.
+    All their producer snapshots go: a transaction that is open there may have no marker any more.
 
     :raises OSError: the log must be loaded again, which completes the swap.
     """
-    doomed = [path for segment in reversed(old[1:]) for path in segment.put_aside()]
-    doomed += old[0].put_aside(keep=(SNAPSHOT,))
+    doomed = [path for segment in reversed(old) for path in segment.put_aside()]
     _take_names(files, directory, cleaned.base_offset)
     return doomed
 
@@ -156,4 +160,5 @@ def _carry_through(files: Files, directory: str, base_offset: int, names: Sequen
         match = _FILE.fullmatch(name)
         if match and base_offset < int(match[1]) < next_offset:
             LogSegment(files, directory, int(match[1]), 0, 0).remove()
+    files.unlink(os.path.join(directory, file_name(base_offset, SNAPSHOT)))
     _take_names(files, directory, base_offset)

@@ -209,33 +209,6 @@ class ReplicationContract(AppendContract):
         self.assertEqual(self.follow(log, bytes(marker)), len(marker))
         self.assertEqual(whole(log), bytes(marker))
 
-    def test_open_transactions(self) -> None:
-        """Check that a transaction is open from its first batch to its control batch, also after a cut."""
-        log = self.make_log()
-
-        def open_since() -> list[int]:
-            return [one.txn_start_offset for one in log.active_producers()]
-
-        def sent(offset: int, sequence: int, attributes: int) -> bytes:
-            records = bytearray(at_offset(batch([b"x"], producer=(4, 0, sequence)), offset))
-            records[22] |= attributes
-            struct.pack_into(">I", records, 17, crc32c(bytes(records[21:])))
-            return bytes(records)
-
-        self.follow(log, sent(0, 0, 0), sent(1, 1, 0x10), sent(2, 2, 0x10))
-        self.assertEqual(open_since(), [1])
-        log.append_as_follower(memoryview(sent(3, -1, 0x30)), 9)
-        log.discard()
-        self.assertEqual(open_since(), [1])
-        self.follow(log, sent(3, -1, 0x30))
-        self.assertEqual(open_since(), [-1])
-        self.follow(log, sent(4, -1, 0x30), sent(5, 3, 0x10), sent(6, 4, 0x10))
-        self.assertEqual(open_since(), [5])
-        log.truncate_to(6)
-        self.assertEqual(open_since(), [5])
-        log.truncate_to(5)
-        self.assertEqual(open_since(), [-1])
-
     # --- leader epochs
 
     def test_begin_epoch(self) -> None:

@@ -1,7 +1,8 @@
 """The contract of implementations of :class:`~kafkatx.interfaces.IPartitionLog`.
 
 Appends are in :mod:`kafkatx.testing.contracts.log_appends`, copies in
-:mod:`kafkatx.testing.contracts.log_replication`, stores in :mod:`kafkatx.testing.contracts.log_store`;
+:mod:`kafkatx.testing.contracts.log_replication`, transactions in
+:mod:`kafkatx.testing.contracts.log.transactions`, stores in :mod:`kafkatx.testing.contracts.log_store`;
 their names can be imported from here, too.
 """
 
@@ -16,7 +17,7 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IAppended, IPartitionLog, ISegmentFacts
 from kafkatx.records.batch import parse_header
 from kafkatx.records.conversion import batches, iter_any
-from kafkatx.testing.contracts.log_replication import ReplicationContract
+from kafkatx.testing.contracts.log.transactions import TransactionContract
 from kafkatx.testing.contracts.log_store import LogStoreContract
 from kafkatx.testing.contracts.store_case import ALL, NOW_MS, TP, StoreCase, batch, bytes_of, find_retention
 
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-class PartitionLogContract(ReplicationContract):
+class PartitionLogContract(TransactionContract):
     """The contract of a log; :meth:`make_log` makes one through the store."""
 
     def test_interface(self) -> None:

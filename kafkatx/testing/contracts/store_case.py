@@ -36,12 +36,14 @@ def batch(
     codec: Codec = Codec.NONE,
     key: bytes | None = None,
     producer: tuple[int, int, int] = (-1, -1, -1),
+    transactional: bool = False,
 ) -> bytes:
     """Build a batch of magic 2 as a producer sends it.
 
     :param producer: producer id, epoch, first sequence.
+    :param transactional: it is part of a transaction.
     """
-    builder = BatchBuilder(codec, *producer)
+    builder = BatchBuilder(codec, *producer, transactional)
     for value, timestamp in zip(values, timestamps or [NOW_MS] * len(values), strict=True):
         builder.append(key, value, timestamp)
     return builder.build()

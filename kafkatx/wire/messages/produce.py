@@ -1,8 +1,9 @@
-"""Produce (key 0), versions 0-10: records for partitions.
+"""Produce (key 0), versions 0-12: records for partitions.
 
 *   0-2 carry message sets of magic 0 and 1; from 3 on exactly one batch of magic 2 per partition.
 *   1 adds the throttle time, 2 the log append time, 3 the transactional id, 5 the log start offset.
 *   7 allows zstd; 8 adds errors of single records (KIP-467); 9 is flexible; 10 names new leaders (KIP-951).
+*   11 may return TRANSACTION_ABORTABLE; 12 adds the partitions to the transaction by itself (KIP-890).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class TopicProduceData(Struct):
     partition_data: list[PartitionProduceData] = field(array(PartitionProduceData))
 
 
-class ProduceRequest(Message, key=0, versions=(0, 10), flexible=9):
+class ProduceRequest(Message, key=0, versions=(0, 12), flexible=9):
     """Append records. ``acks``: 0 no response, 1 after the leader's write, -1 after all in-sync replicas'."""
 
     transactional_id: str | None = field(nullable(STRING), since=3)
@@ -73,7 +74,7 @@ class TopicProduceResponse(Struct):
     partition_responses: list[PartitionProduceResponse] = field(array(PartitionProduceResponse))
 
 
-class ProduceResponse(Message, key=0, versions=(0, 10), flexible=9):
+class ProduceResponse(Message, key=0, versions=(0, 12), flexible=9):
     """The results."""
 
     responses: list[TopicProduceResponse] = field(array(TopicProduceResponse))

@@ -9,6 +9,9 @@ from kafkatx.broker.features import Feature
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from tests.broker.running import NOW_MS, BrokerTestCase
 
+OTHERS = ["metadata.version", "transaction.version"]
+"""The features that are always there."""
+
 
 class FeaturesTests(BrokerTestCase):
     """KIP-584: the features that the broker supports, and those that the cluster has finalized."""
@@ -18,13 +21,16 @@ class FeaturesTests(BrokerTestCase):
         return self.ask(18, version, ApiVersionsRequest("test", "1"))
 
     def test_finalized(self) -> None:
-        """The features for KIP-848 groups and the metadata version are finalized, as Kafka 4 tools expect."""
+        """The features of groups, transactions and metadata are finalized, as clients of Kafka 4 expect."""
         for version in (3, 4):
             response = self.ask_for(version)
             levels = {f.name: (f.min_version_level, f.max_version_level) for f in response.finalized_features}
-            self.assertEqual(levels, {"group.version": (1, 1), "metadata.version": (25, 25)})
+            finalized = {"group.version": (1, 1), "metadata.version": (25, 25), "transaction.version": (2, 2)}
+            self.assertEqual(levels, finalized)
             supported = {f.name: (f.min_version, f.max_version) for f in response.supported_features}
-            self.assertEqual(supported, levels)
+            transactions = {"transaction.version": (0, 2)} if version == 4 else {}
+            del finalized["transaction.version"]
+            self.assertEqual(supported, finalized | transactions)
 
     def test_old_versions(self) -> None:
         """Versions below 3 have no features."""
@@ -36,7 +42,7 @@ class FeaturesTests(BrokerTestCase):
         """The feature of the consumer protocol is not finalized if the protocol is disabled."""
         self.broker = self.make_broker(**{"group.coordinator.rebalance.protocols": "classic"})
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
-        self.assertEqual([f.name for f in self.ask_for(4).finalized_features], ["metadata.version"])
+        self.assertEqual([f.name for f in self.ask_for(4).finalized_features], OTHERS)
 
     def test_epoch(self) -> None:
         """The epoch rises with each start, since clients accept newer features only with a higher epoch."""
@@ -51,7 +57,7 @@ class FeaturesTests(BrokerTestCase):
     def test_lowest_level_0(self) -> None:
         """A feature whose lowest level is 0 is listed from version 4 on (KAFKA-17011)."""
         self.patch(features, "GROUP_VERSION", Feature("group.version", 0, 1, 1))
-        for version, names in ((3, ["metadata.version"]), (4, ["group.version", "metadata.version"])):
+        for version, names in ((3, ["metadata.version"]), (4, ["group.version", *OTHERS])):
             response = self.ask_for(version)
             self.assertEqual([f.name for f in response.supported_features], names)
-            self.assertEqual(len(response.finalized_features), 2)
+            self.assertEqual(len(response.finalized_features), 3)

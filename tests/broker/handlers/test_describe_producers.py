@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kafkatx.errors import ErrorCode
 from kafkatx.records.builder import build_values
+from kafkatx.testing.contracts.log.transactions import in_transaction
+from kafkatx.types import Marker
 from kafkatx.wire.messages.describe_producers import (
     DescribeProducersRequest,
     PartitionResponse,
@@ -38,6 +40,21 @@ class DescribeProducersTests(BrokerTestCase):
             [ProducerState(7, 0, 4, NOW_MS + 2, -1, -1), ProducerState(9, 4, 0, NOW_MS + 3, -1, -1)],
         )
         self.assertEqual((empty.error_code, empty.active_producers), (0, []))
+
+    def test_transactions(self) -> None:
+        """A producer has the first offset of its open transaction, and the epoch of the last coordinator."""
+        (partition,) = self.make_topic()
+        self.fill(b"of nobody")
+        log = partition.log
+        for producer_id in (7, 8):
+            log.append(in_transaction(2, producer_id), 0, NOW_MS, True, None, True)
+        log.append_marker(8, 1, Marker(False, 5), 0, NOW_MS, True)
+        log.write()
+        (described,) = self.describe(0)
+        self.assertEqual(
+            described.active_producers,
+            [ProducerState(7, 0, 1, NOW_MS, -1, 1), ProducerState(8, 1, -1, NOW_MS, 5, -1)],
+        )
 
     def test_unknown(self) -> None:
         """Unknown partitions each have their own error."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.logger import LogLevel, capturedLogs
-
 from kafkatx.errors import ErrorCode
 from kafkatx.names import CONSUMER_OFFSETS
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -85,16 +83,10 @@ class FindCoordinatorTests(BrokerTestCase):
         self.assertEqual(found, HERE)
 
     def test_transactions(self) -> None:
-        """A transaction coordinator is refused with a fatal error and a warning."""
+        """The coordinator of a transactional id is that of its own topic, which the first request creates."""
         for version in VERSIONS[1:]:
-            self.clock.advance(1)
-            with capturedLogs() as events:
-                ((code, why, *node),) = self.find(version, "x", key_type=TRANSACTION)
-            refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            self.assertEqual((code, tuple(node)), (refused, NOWHERE))
-            self.assertIn("transactional.id", why)
-            warned = [(e["client"], e["name"]) for e in events if e["log_level"] == LogLevel.warn]
-            self.assertEqual(warned, [("'tests'", "'x'")] if version == 1 else [])
+            self.assertEqual(self.find(version, "x", key_type=TRANSACTION), [HERE])
+        self.assertTrue(self.broker.transactions.topic.exists)
         self.assertFalse(self.broker.groups.topic.exists)
 
     def test_unknown_type(self) -> None:

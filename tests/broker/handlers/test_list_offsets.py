@@ -7,6 +7,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 
 from kafkatx.errors import CorruptRecords, ErrorCode
+from kafkatx.testing.contracts.log.transactions import COMMIT, in_transaction
 from kafkatx.wire.messages.list_offsets import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
@@ -64,9 +65,20 @@ class ListOffsetsTests(ListOffsetsTestCase):
         self.assertEqual(self.ask_for(LATEST_TIMESTAMP), (1, -1))
 
     def test_latest_committed(self) -> None:
-        """The timestamp -1 under read_committed gives the last stable offset, here the high watermark."""
+        """The timestamp -1 under read_committed gives the last stable offset."""
         self.fill(b"a", b"b")
         self.assertEqual(self.ask_one(LATEST_TIMESTAMP, isolation_level=1).offset, 2)
+        log = self.partition.log
+        log.append(in_transaction(1, 7), 0, NOW_MS, True, None, True)
+        log.write()
+        self.fill(b"c")
+        self.assertEqual(self.ask_one(LATEST_TIMESTAMP, isolation_level=1).offset, 2)
+        self.assertEqual(self.ask_one(LATEST_TIMESTAMP).offset, 4)
+        self.assertEqual(self.ask_one(NOW_MS + 1, isolation_level=1).offset, -1)
+        log.append_marker(7, 0, COMMIT, 0, NOW_MS)
+        log.write()
+        self.partition.advance()
+        self.assertEqual(self.ask_one(LATEST_TIMESTAMP, isolation_level=1).offset, 5)
 
     def test_earliest(self) -> None:
         """The timestamp -2 gives the log start offset."""

@@ -291,5 +291,5 @@ class FlushTests(CommitTestCase):
 class LengthTests(CommitTestCase):
     def test_bound(self) -> None:
         """Short strings are not encoded to be measured: no character takes more than four bytes."""
-        self.assertFalse(offset_commit._is_too_long("😀" * (32_767 // 4)))
-        self.assertTrue(offset_commit._is_too_long("😀" * (32_768 // 4)))
+        self.assertFalse(offset_commit.is_too_long("😀" * (32_767 // 4)))
+        self.assertTrue(offset_commit.is_too_long("😀" * (32_768 // 4)))

@@ -154,7 +154,7 @@ class RefusalTests(FetchTestCase):
 
     def test_bug(self) -> None:
         """A bug is answered with UNKNOWN_SERVER_ERROR."""
-        self.patch(self.broker.groups, "offsets_of", None)
+        self.patch(self.broker.groups, "shard_of", None)
         for version in (1, 7, 9):
             error, rows = self.fetch(version, {"t": [0]})
             code = rows[0][-1] if version < 2 else error

@@ -48,13 +48,13 @@ class ProduceTests(BrokerTestCase):
 
     def test_every_version(self) -> None:
         """Every version writes the magic that it supports, 0, 1 or 2, with consecutive base offsets."""
-        for version in range(11):
+        for version in range(13):
             records = batch(b"a", b"b") if version >= 3 else message_set(version // 2, b"a", b"b")
             result = self.produce(records, version)
             self.assertEqual((result.error_code, result.base_offset), (0, 2 * version), version)
             self.assertEqual(result.log_append_time_ms, -1)
             self.assertEqual(result.log_start_offset, 0 if version >= 5 else -1)
-        self.assertEqual(self.stored(), [b"a", b"b"] * 11)
+        self.assertEqual(self.stored(), [b"a", b"b"] * 13)
 
     def test_every_acks(self) -> None:
         """Requests with acks=1 and acks=all are answered; one with acks=0 is written and not answered."""
@@ -83,12 +83,6 @@ class ProduceTests(BrokerTestCase):
             result = self.produce(batch(b"v"), topic=topic, partition=partition)
             self.assertEqual(result.error_code, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.assertEqual(list(self.broker.topics.partitions), ["t"])
-
-    def test_transactional(self) -> None:
-        """A transactional produce is refused with an explanation."""
-        result = self.produce(batch(b"v"), transactional_id="tx")
-        self.assertEqual(result.error_code, ErrorCode.UNSUPPORTED_VERSION)
-        self.assertIn("transactions", result.error_message or "")
 
     def test_one_error_is_of_one_partition(self) -> None:
         """Invalid records of one partition do not affect the other partitions of the request."""

@@ -66,3 +66,10 @@ class AbortedTests(SynchronousTestCase):
         end = marker(1, 7, COMMIT)
         aborted.end_transaction(header(end), memoryview(end))
         self.assertTrue(aborted.is_aborted(header(batch(2, 7, b"b"))))
+
+    def test_marker_alone(self) -> None:
+        """A transaction of which compaction has left only the marker ends there, too."""
+        aborted = AbortedTransactions([AbortedTransaction(7, 2)])
+        end = marker(3, 7, ABORT)
+        aborted.end_transaction(header(end), memoryview(end))
+        self.assertFalse(aborted.is_aborted(header(batch(4, 7, b"a"))))

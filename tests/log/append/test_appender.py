@@ -13,14 +13,19 @@ from kafkatx.log.append.appender import Appender
 from kafkatx.log.append.result import Appended
 from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
+from kafkatx.log.transactions.ended import EndedTransactions
+from kafkatx.records.keyed import build_keyed
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP, batch
+from kafkatx.types import Marker
 
 
 class AppenderCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Make an appender of a log with ten records of epoch 2."""
         self.epochs = LeaderEpochCache([(2, 0)])
-        self.appender = Appender(TP, LogConfig(), ProducerStateManager(), self.epochs, 10)
+        self.appender = Appender(
+            TP, LogConfig(), ProducerStateManager(), EndedTransactions(), self.epochs, 10
+        )
 
     def append(
         self, count: int = 1, epoch: int = 2, producer: tuple[int, int, int] = (-1, -1, -1)
@@ -157,3 +162,40 @@ class ProducerTests(AppenderCase):
         """A producer id without epoch or sequence is refused."""
         self.assertEqual(self.append(1, producer=(7, -1, 0)).error, ErrorCode.INVALID_RECORD)
         self.assertEqual(self.append(1, producer=(7, 0, -1)).error, ErrorCode.INVALID_RECORD)
+
+
+class OwnTransactionTests(AppenderCase):
+    """Batches that the broker itself writes as part of a producer's transaction: without sequence."""
+
+    def own(self, producer_id: int, epoch: int, validated: object = TRUSTED) -> int:
+        """Append such a batch; return the error."""
+        data = build_keyed([(b"k", b"v")], NOW_MS, (producer_id, epoch))
+        return self.appender.append(data, 2, NOW_MS, True, validated, True).error
+
+    def test_begin(self) -> None:
+        """The batch begins the transaction; a marker ends it; more of them follow without sequences."""
+        self.assertEqual([self.own(7, 3), self.own(7, 3)], [0, 0])
+        self.assertTrue(self.appender.has_transaction(7, 3))
+        self.assertEqual(self.appender.last_stable_offset(12, 0), 10)
+        self.appender.append_marker(7, 3, Marker(True, 0), 2, NOW_MS)
+        self.appender.written()
+        self.assertFalse(self.appender.has_transaction(7, 3))
+        self.assertEqual(self.own(7, 3), 0)
+        self.assertTrue(self.appender.has_transaction(7, 3))
+
+    def test_old_epoch(self) -> None:
+        """A batch of an older epoch is refused; one of a newer epoch is not."""
+        self.own(7, 3)
+        self.assertEqual(self.own(7, 2), ErrorCode.INVALID_PRODUCER_EPOCH)
+        self.assertEqual(self.own(7, 4), 0)
+
+    def test_clients(self) -> None:
+        """A client's batch without sequence is refused, also as part of a verified transaction."""
+        self.assertEqual(self.own(7, 3, None), ErrorCode.INVALID_RECORD)
+        self.assertFalse(self.appender.has_transaction(7, 3))
+
+    def test_discard(self) -> None:
+        """A staged batch that is discarded has begun nothing."""
+        self.own(7, 3)
+        self.appender.discard()
+        self.assertFalse(self.appender.has_transaction(7, 3))

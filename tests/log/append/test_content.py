@@ -19,6 +19,7 @@ from kafkatx.log.append.content import (
 )
 from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
+from kafkatx.log.transactions.ended import EndedTransactions
 from kafkatx.records.batch import Record
 from kafkatx.records.builder import assemble, build_values
 from kafkatx.records.compression import Codec, compress
@@ -33,7 +34,7 @@ RECORD = build_values([b"v"], NOW_MS)[61:]
 def log(**settings: object) -> Appender:
     """Return a log that stores nothing."""
     config = LogConfig(**settings)  # type: ignore[arg-type]
-    return Appender(TP, config, ProducerStateManager(), LeaderEpochCache(), 0)
+    return Appender(TP, config, ProducerStateManager(), EndedTransactions(), LeaderEpochCache(), 0)
 
 
 def made(payload: bytes, count: int, codec: Codec = Codec.NONE) -> bytes:

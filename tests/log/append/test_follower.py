@@ -10,6 +10,7 @@ from kafkatx.errors import CorruptRecords
 from kafkatx.log.append.follower import FollowedBatches, check_batches
 from kafkatx.records.batch import Record
 from kafkatx.records.compression import Codec
+from kafkatx.records.keyed import build_keyed
 from kafkatx.records.legacy.message_sets import build
 from kafkatx.testing.contracts.partition_log import NOW_MS
 from tests.log.segments import info, stored
@@ -35,7 +36,7 @@ class CheckTests(SynchronousTestCase):
         found = self.check(first, second, next_offset=4, latest=2)
         self.assertEqual(found.batches, [info(first), info(second)])
         self.assertEqual((found.size, found.next_offset), (len(first) + len(second), 7))
-        self.assertEqual(found.sequences, [(7, 1, 30, 4, 5)])
+        self.assertEqual(found.of_producers, [(7, 1, 30, 4, 5, False, None)])
         self.assertFalse(found.changes)
 
     def test_epochs(self) -> None:
@@ -97,3 +98,9 @@ class CheckTests(SynchronousTestCase):
         data = bytearray(stored([b"x"], 0))
         found = self.check(bytes(data))
         self.assertEqual(found.size, len(data))
+
+    def test_without_sequence(self) -> None:
+        """A batch of a transaction counts without a sequence, too: the broker writes such ones."""
+        data = build_keyed([(b"k", b"v")], NOW_MS, (7, 3))
+        found = self.check(data[:12] + (0).to_bytes(4, "big") + data[16:])
+        self.assertEqual(found.of_producers, [(7, 3, -1, 0, 0, True, None)])

@@ -16,6 +16,7 @@ from kafkatx.log.append.result import Appended
 from kafkatx.log.append.validator import topic_codec
 from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
+from kafkatx.log.transactions.ended import EndedTransactions
 from kafkatx.records import batch as v2
 from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import Codec
@@ -53,7 +54,7 @@ CHANGES = st.lists(
 
 def log(straight: bool, config: LogConfig) -> Appender:
     """Return a log that uses the fast path, or one that never does."""
-    made = Appender(TP, config, ProducerStateManager(), LeaderEpochCache(), 0)
+    made = Appender(TP, config, ProducerStateManager(), EndedTransactions(), LeaderEpochCache(), 0)
     made._plain = made._plain and straight
     return made
 

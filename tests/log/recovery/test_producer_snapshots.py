@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
@@ -11,8 +10,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.log.files import Files
 from kafkatx.log.producer_state import ProducerStateManager, encode_snapshot
 from kafkatx.log.recovery.producer_snapshots import load_producers
-from kafkatx.records.builder import build_values
-from kafkatx.records.checksum import crc32c
 from kafkatx.testing.contracts.partition_log import NOW_MS
 from tests.log.segments import make_segment, stored
 
@@ -38,28 +35,12 @@ class LoadProducersTests(SynchronousTestCase):
 
     def loaded(self, end_offset: int = 6) -> dict[int, list[int]]:
         """The last offsets of the batches of each producer."""
-        producers = load_producers(Files(), self.directory, self.segments, end_offset, NOW_MS)
+        producers = load_producers(Files(), self.directory, self.segments, end_offset, NOW_MS).producers
         return {key: [one.last_offset for one in state.batches] for key, state in producers.states.items()}
 
     def test_replayed(self) -> None:
         """Without a snapshot all batches are replayed, of which five are kept."""
         self.assertEqual(self.loaded(), {1: [1, 2, 3, 4, 5]})
-
-    def test_open_transactions(self) -> None:
-        """A replay finds transactions without an end."""
-        sent = [
-            build_values([b"x"], NOW_MS, producer_id=producer_id, producer_epoch=0, base_sequence=0,
-                         transactional=True, base_offset=producer_id)
-            for producer_id in range(2)
-        ]  # fmt: skip
-        marker = bytearray(
-            build_values([b"x"], NOW_MS, producer_id=0, producer_epoch=0, transactional=True, base_offset=2)
-        )
-        marker[22] |= 0x20
-        struct.pack_into(">I", marker, 17, crc32c(bytes(marker[21:])))
-        segment = make_segment(self.mktemp(), *sent, bytes(marker))
-        producers = load_producers(Files(), self.directory, [segment], 3, NOW_MS)
-        self.assertEqual({key: one.txn_first_offset for key, one in producers.states.items()}, {0: -1, 1: 1})
 
     def test_snapshot(self) -> None:
         """The latest snapshot is taken, and only what follows it is replayed."""

@@ -52,12 +52,12 @@ class SegmentFilesTests(SynchronousTestCase):
             self.assertEqual(self.names(), [])
 
     def test_put_aside(self) -> None:
-        """All files are renamed, those of Kafka too; suffixes to keep stay."""
+        """All files are renamed."""
         for suffix in (SNAPSHOT, ".txnindex"):
             open(self.segment.path(suffix), "wb").close()
-        renamed = self.segment.put_aside(keep=(SNAPSHOT,))
-        self.assertEqual(len(renamed), 4)
-        self.assertEqual(sorted([*map(os.path.basename, renamed), file_name(42, SNAPSHOT)]), self.names())
+        renamed = self.segment.put_aside()
+        self.assertEqual(len(renamed), 5)
+        self.assertEqual(sorted(map(os.path.basename, renamed)), self.names())
 
     def test_removal_order(self) -> None:
         """The indexes go before the log: an index alone tells that a log was lost."""

@@ -21,11 +21,12 @@ from twisted.logger import Logger
 from kafkatx.broker.coordinator.groups.memory import GroupMemory
 from kafkatx.broker.coordinator.groups.offset_commits import OffsetCommitter
 from kafkatx.broker.coordinator.groups.record_store import RecordStore
-from kafkatx.broker.coordinator.groups.shard import GroupShard, PendingRequest, ResponseT
+from kafkatx.broker.coordinator.groups.shard import GroupShard
 from kafkatx.broker.coordinator.groups.timers import GroupTimers
 from kafkatx.broker.coordinator.groups.work_queue import GroupWorkQueue
 from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
 from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
+from kafkatx.broker.coordinator.runtime.pending_request import AnswerT, PendingRequest
 from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter, outcome
 from kafkatx.broker.coordinator.runtime.runtime import CoordinatorRuntime, Replay
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts
@@ -228,9 +229,7 @@ class GroupCoordinator:
 
     # --- requests
 
-    def ask(
-        self, group: Group, call: Callable[[object, int], list[Action]]
-    ) -> ResponseT | Deferred[ResponseT]:
+    def ask(self, group: Group, call: Callable[[object, int], list[Action]]) -> AnswerT | Deferred[AnswerT]:
         """Pass a request to a group, and return its response; the caller knows the type.
 
         :param call: calls the machine with a token and the time; returns its actions.
@@ -238,7 +237,7 @@ class GroupCoordinator:
             NOT_COORDINATOR if this broker ceases to coordinate the group. Cancelling that drops the
             response, and changes nothing in the group.
         """
-        asked: PendingRequest[ResponseT] = PendingRequest()
+        asked: PendingRequest[AnswerT] = PendingRequest()
         self.perform(group, call(asked, self.now_ms()))
         if asked.response is None:
             return asked.wait(self.served_shard(group.group_id))

@@ -14,13 +14,14 @@ from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
 
 from kafkatx.broker.coordinator.groups.shard import GroupShard
-from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter
+from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter, outcome
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.offset_records import Committed, encode_key, encode_value
 from kafkatx.records.header import HEADER_BYTES
 from kafkatx.records.keyed import MOST_OVERHEAD
+from kafkatx.types import Marker
 from kafkatx.wire.messages.offset_commit import OffsetCommitResponsePartition
 
 TO_CLIENTS = {
@@ -41,16 +42,24 @@ Change = tuple[str, int, Committed, OffsetCommitResponsePartition]
 class Commit:
     """The offsets that one request commits.
 
+    :ivar transaction: the producer id and epoch of the transaction that they are part of; None: of none.
     :ivar shard: the shard of the group.
     :ivar records: key and value of each record to write, all in one batch; empty once refused.
     :ivar size_bytes: the most that the records take in a batch.
     :ivar round: the round that it was written in, until that is committed; None if it was at once.
     """
 
-    __slots__ = ("changes", "group_id", "records", "round", "shard", "size_bytes")
+    __slots__ = ("changes", "group_id", "records", "round", "shard", "size_bytes", "transaction")
 
-    def __init__(self, group_id: str, shard: GroupShard, changes: list[Change]) -> None:
+    def __init__(
+        self,
+        group_id: str,
+        shard: GroupShard,
+        changes: list[Change],
+        transaction: tuple[int, int] | None = None,
+    ) -> None:
         self.group_id = group_id
+        self.transaction = transaction
         self.shard = shard
         self.changes = changes
         self.round: _Round | None = None
@@ -70,10 +79,16 @@ class Commit:
             change[3].error_code = code
 
     def apply(self) -> None:
-        """Make the committed offsets those that are fetched."""
-        group_id, offsets = self.group_id, self.shard.offsets
+        """Make the committed offsets those that are fetched, or those of an open transaction."""
+        group_id, offsets, pending = self.group_id, self.shard.offsets, self.shard.pending_offsets
+        if self.transaction is not None:
+            for topic, number, committed, _ in self.changes:
+                pending.add(self.transaction[0], (group_id, topic, number), committed)
+            return
         for topic, number, committed, _ in self.changes:
             offsets.set(group_id, topic, number, committed)
+            if pending:
+                pending.supersede((group_id, topic, number))
 
     def offsets(self) -> Iterator[tuple[str, int]]:
         """Yield topic and partition of each offset."""
@@ -128,6 +143,27 @@ class _Round:
                 commit.apply()
 
 
+class TransactionEnd(Commit):
+    """The marker of a transaction in the partition of a shard: its offsets are committed, or dropped."""
+
+    __slots__ = ("_committed", "_producer_id", "error")
+
+    def __init__(self, shard: GroupShard, producer_id: int, committed: bool) -> None:
+        super().__init__("", shard, [])
+        self.records = [(b"", b"")]  # it is written
+        self.error = ErrorCode.NONE
+        self._producer_id = producer_id
+        self._committed = committed
+
+    def refuse(self, error: ErrorCode) -> None:
+        """Keep the error of the append."""
+        self.error = error
+
+    def apply(self) -> None:
+        """End the transaction."""
+        self.shard.end_transaction(self._producer_id, self._committed)
+
+
 Commits = dict[Partition, list[Commit]]
 """The commits of one round, by the partition that they are written to, in the order in which they came."""
 
@@ -158,7 +194,7 @@ class OffsetCommitter:
         for partition, of_partition in commits.items():
             for batch in _batches(of_partition, partition.log.config.max_message_bytes):
                 records = [record for commit in batch for record in commit.records]
-                error = self._writer.stage(partition, records)
+                error = self._writer.stage(partition, records, batch[0].transaction)
                 if error:
                     for commit in batch:
                         commit.refuse(error)
@@ -228,11 +264,29 @@ class OffsetCommitter:
         return None if commit.round is None else commit.round.reply()
 
     def write(self, commit: Commit) -> None:
-        """Write one commit by itself, at once."""
+        """Write one commit by itself, at once: in particular one of a transaction, whose batch is its own."""
         partition = commit.shard.partition
         commits = {partition: [commit]}
         self._stage(commits)
         self.settle(commits, self._replicas.write(partition))
+
+    def end_transaction(
+        self, shard: GroupShard, transaction: tuple[int, int], marker: Marker, bumps_epoch: bool
+    ) -> ErrorCode | Deferred[ErrorCode]:
+        """Write the marker of a transaction; it ends when that is committed, in the order of the log.
+
+        :return: NONE or the error, or a Deferred, which never fails, of it.
+        """
+        partition = shard.partition
+        error = self._writer.stage_marker(partition, transaction, marker, bumps_epoch)
+        if error:
+            return error
+        end = TransactionEnd(shard, transaction[0], marker.committed)
+        self.settle({partition: [end]}, self._replicas.write(partition))
+        if end.error:
+            return end.error
+        committed = self.committed(end)
+        return ErrorCode.NONE if committed is None else Deferred.fromCoroutine(outcome(committed))
 
 
 def _batches(commits: Sequence[Commit], max_bytes: int) -> Iterator[Sequence[Commit]]:

@@ -15,7 +15,7 @@ from kafkatx.group.classic import records as classic_records
 from kafkatx.group.classic.group import ClassicGroup
 from kafkatx.group.consumer import records as consumer_records
 from kafkatx.group.consumer.group import ConsumerGroup
-from kafkatx.group.offset_records import key_version
+from kafkatx.group.offset_records import KEY_VERSIONS, decode_key, decode_value, key_version
 
 
 class Groups(Protocol):
@@ -66,6 +66,14 @@ class GroupReplayer:
         """Replay a committed offset."""
         self._shard.offsets.replay(key, value)
 
+    def pending(self, producer_id: int, key: bytes, value: bytes | None) -> None:
+        """Replay an offset that an open transaction commits; there are no other records of transactions.
+
+        :raises UnreadableOffset: it cannot be read.
+        """
+        if key_version(key) in KEY_VERSIONS and value is not None:
+            self._shard.pending_offsets.add(producer_id, decode_key(key), decode_value(value))
+
     def classic(self, key: bytes, value: bytes | None) -> None:
         """Replay a group of the classic protocol."""
         group_id = classic_records.decode_key(key)
@@ -92,7 +100,8 @@ class GroupReplayer:
                 return  # a record of a group before could not be written
             groups.add(group)
             groups.perform(group, group.loaded(groups.now_ms()))
-        for group_id in [name for name in shard.offsets.groups() if name not in shard.groups]:
+        with_offsets = {*shard.offsets.groups(), *shard.pending_offsets.groups()}
+        for group_id in [name for name in with_offsets if name not in shard.groups]:
             groups.make(group_id)  # consumers that are in no group
         groups.loaded(shard)
 

@@ -7,46 +7,15 @@ a whole when this broker leads the partition no more. It touches nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, Protocol, TypeVar
-
-from twisted.internet.defer import Deferred
+from typing import Any, Protocol
 
 from kafkatx.broker.coordinator.groups.record_store import RecordStore
+from kafkatx.broker.coordinator.runtime.pending_request import PendingRequest, end_requests
 from kafkatx.broker.replica.partition import Partition
-from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.actions import Group, Record
 from kafkatx.group.offset_records import tombstone
 from kafkatx.group.offsets import Offsets
-from kafkatx.wire.schema import Message
-
-ResponseT = TypeVar("ResponseT", bound=Message)
-
-
-class PendingRequest(Generic[ResponseT]):
-    """The token of one request: it holds the response, or the Deferred that waits for it."""
-
-    __slots__ = ("_shard", "response", "waiting")
-
-    def __init__(self) -> None:
-        self.response: ResponseT | None = None
-        self.waiting: Deferred[ResponseT] | None = None
-        self._shard: GroupShard | None = None
-
-    def wait(self, shard: GroupShard) -> Deferred[ResponseT]:
-        """Return a Deferred of the response, which fails if *shard* is dropped; cancelling it drops it."""
-        self.waiting = Deferred(self._cancelled)
-        self._shard = shard
-        shard.requests[self] = None
-        return self.waiting
-
-    def _cancelled(self, _: Deferred[ResponseT]) -> None:
-        self.leave()
-        self.waiting = None
-
-    def leave(self) -> None:
-        """Wait no more."""
-        if self._shard is not None:
-            self._shard.requests.pop(self, None)
+from kafkatx.group.pending_offsets import PendingOffsets
 
 
 class PendingCommit(Protocol):
@@ -68,12 +37,23 @@ class GroupShard:
     :ivar groups: the groups by id.
     :ivar offsets: the committed offsets of these groups.
     :ivar pending: the commits of offsets that are written and not committed yet.
+    :ivar pending_offsets: the offsets that are committed with open transactions.
     :ivar records: stores the groups' records.
     :ivar requests: the requests that wait for an answer of a group.
     :ivar dropped: True if the partition is coordinated no more, or again from its records.
     """
 
-    __slots__ = ("dropped", "groups", "number", "offsets", "partition", "pending", "records", "requests")
+    __slots__ = (
+        "dropped",
+        "groups",
+        "number",
+        "offsets",
+        "partition",
+        "pending",
+        "pending_offsets",
+        "records",
+        "requests",
+    )
 
     def __init__(self, partition: Partition, records: RecordStore) -> None:
         self.number: int = partition.topic_partition.partition
@@ -82,18 +62,25 @@ class GroupShard:
         self.groups: dict[str, Group] = {}
         self.offsets = Offsets()
         self.pending: dict[PendingCommit, None] = {}
+        self.pending_offsets = PendingOffsets()
         self.requests: dict[PendingRequest[Any], None] = {}
         self.dropped = False
 
     # --- offsets
 
     def pending_of(self, group_id: str) -> set[tuple[str, int]]:
-        """Return topic and partition of the offsets of a group that are written and not committed yet."""
-        return {key for commit in self.pending if commit.group_id == group_id for key in commit.offsets()}
+        """Return topic and partition of the offsets of a group that are written and not committed yet.
+
+        Those of open transactions are among them.
+        """
+        written = {key for commit in self.pending if commit.group_id == group_id for key in commit.offsets()}
+        return written | self.pending_offsets.of_group(group_id) if self.pending_offsets else written
 
     def has_offsets(self, group_id: str) -> bool:
         """Return True if a group has committed offsets, or some are being committed."""
-        return bool(self.offsets.of(group_id)) or any(one.group_id == group_id for one in self.pending)
+        if self.offsets.of(group_id) or any(one.group_id == group_id for one in self.pending):
+            return True
+        return bool(self.pending_offsets) and bool(self.pending_offsets.of_group(group_id))
 
     def offset_tombstones(self, group_id: str) -> list[Record]:
         """Return the records that remove all offsets of a group from the log, the newest as well."""
@@ -109,11 +96,20 @@ class GroupShard:
             for name, number in commit.offsets():
                 if name == topic:
                     found.setdefault(commit.group_id, {})[number] = None
+        for group_id, name, number in self.pending_offsets:
+            if name == topic:
+                found.setdefault(group_id, {})[number] = None
         return [(group_id, list(numbers)) for group_id, numbers in found.items()]
+
+    def end_transaction(self, producer_id: int, commit: bool) -> None:
+        """End a producer's transaction: its marker is committed in the partition."""
+        for (group_id, topic, number), committed in self.pending_offsets.end(producer_id, commit).items():
+            self.offsets.set(group_id, topic, number, committed)
 
     def delete_offset(self, group_id: str, topic: str, number: int) -> None:
         """Remove an offset, and what was committed before its tombstone was written."""
         self.offsets.delete(group_id, topic, number)
+        self.pending_offsets.supersede((group_id, topic, number))
         for commit in self.pending:
             if commit.group_id == group_id:
                 commit.forget(topic, number)
@@ -128,7 +124,4 @@ class GroupShard:
         """Report no store any more, and answer the waiting requests with NOT_COORDINATOR."""
         self.dropped = True
         self.records.stop()
-        requests, self.requests = self.requests, {}
-        for request in requests:
-            assert request.waiting is not None
-            request.waiting.errback(RequestError(ErrorCode.NOT_COORDINATOR))
+        end_requests(self)

@@ -19,9 +19,11 @@ from kafkatx.broker.replica.commit_waiters import CommitTimeouts, outcome_now
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces import IAppended
 from kafkatx.interfaces.storage import TRUSTED
 from kafkatx.records.header import HEADER_BYTES
 from kafkatx.records.keyed import MOST_OVERHEAD, build_keyed
+from kafkatx.types import Marker
 
 TO_CLIENTS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -78,15 +80,41 @@ class RecordWriter:
             raise RequestError(TO_CLIENTS[ErrorCode.KAFKA_STORAGE_ERROR])
         return self.committed(partition)
 
-    def stage(self, partition: Partition, records: Sequence[KeyedRecord]) -> ErrorCode:
-        """Stage a batch, to be written with the others of this round; return NONE or the error."""
-        if partition.error:
-            return partition.error
-        if partition.replicated and len(partition.isr) < partition.min_insync:
-            return ErrorCode.NOT_ENOUGH_REPLICAS
+    def stage(
+        self,
+        partition: Partition,
+        records: Sequence[KeyedRecord],
+        transaction: tuple[int, int] | None = None,
+    ) -> ErrorCode:
+        """Stage a batch, to be written with the others of this round; return NONE or the error.
+
+        :param transaction: the producer id and epoch if the records are part of a transaction.
+        """
+        error = _refusal(partition)
+        if error:
+            return error
         now_ms = self._now_ms()
-        batch = build_keyed(records, now_ms)
-        done = partition.log.append(batch, partition.leader_epoch, now_ms, True, TRUSTED)
+        batch = build_keyed(records, now_ms, transaction)
+        verified = transaction is not None
+        done = partition.log.append(batch, partition.leader_epoch, now_ms, True, TRUSTED, verified)
+        return self._staged(partition, done)
+
+    def stage_marker(
+        self, partition: Partition, transaction: tuple[int, int], marker: Marker, bumps_epoch: bool
+    ) -> ErrorCode:
+        """Stage the marker of a transaction, of any topic, as :meth:`stage`.
+
+        :param transaction: the producer id and the marker's epoch.
+        :param bumps_epoch: the transaction is of version 2 (KIP-890).
+        """
+        error = _refusal(partition)
+        if error:
+            return error
+        leader_epoch, now_ms = partition.leader_epoch, self._now_ms()
+        done = partition.log.append_marker(*transaction, marker, leader_epoch, now_ms, bumps_epoch)
+        return self._staged(partition, done)
+
+    def _staged(self, partition: Partition, done: IAppended) -> ErrorCode:
         error = ErrorCode.of(done.error)
         if error:
             self._log_refusal(partition, error, done.message)
@@ -199,6 +227,14 @@ async def outcome(committed: Deferred[None] | None) -> ErrorCode:
         except RequestError as error:
             return error.code
     return ErrorCode.NONE
+
+
+def _refusal(partition: Partition) -> ErrorCode:
+    """Return the error of a partition that takes no records now; NONE if it does."""
+    if partition.error:
+        return partition.error
+    too_few = partition.replicated and len(partition.isr) < partition.min_insync
+    return ErrorCode.NOT_ENOUGH_REPLICAS if too_few else ErrorCode.NONE
 
 
 def _split(records: Sequence[KeyedRecord], max_bytes: int) -> Iterator[Sequence[KeyedRecord]]:

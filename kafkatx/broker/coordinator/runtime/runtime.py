@@ -30,7 +30,7 @@ from twisted.python.failure import Failure
 
 from kafkatx.broker.coordinator.runtime.high_watermark import high_watermark_at
 from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
-from kafkatx.broker.coordinator.runtime.loader import load_partition
+from kafkatx.broker.coordinator.runtime.loader import ReplayRecords, load_partition
 from kafkatx.broker.coordinator.runtime.partition_hash import partition_for
 from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter
 from kafkatx.broker.replica.partition import Partition
@@ -38,14 +38,8 @@ from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import Worker
 
 
-class Replay(Protocol):
+class Replay(ReplayRecords, Protocol):
     """Takes the records of a partition that is being loaded; none is served before :meth:`loaded`."""
-
-    def __call__(self, key: bytes, value: bytes | None) -> None:
-        """Replay the last record of a key.
-
-        :raises KafkaTXError: it cannot be read.
-        """
 
     def loaded(self) -> None:
         """Serve the partition: all of its records were replayed."""

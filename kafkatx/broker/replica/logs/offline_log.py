@@ -58,6 +58,10 @@ class OfflineLog:
     def warm(self, offset: int, max_bytes: int) -> None:
         """Return None: there is nothing to read ahead."""
 
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Return the high watermark: there is nothing below it."""
+        return high_watermark
+
     def _error(self) -> OSError:
         return OSError(errno.EIO, self.reason, str(self.topic_partition))
 
@@ -68,7 +72,8 @@ class OfflineLog:
         """
         raise RequestError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition} is offline: {self.reason}")
 
-    append = append_as_follower = begin_epoch = _refuse
+    append = append_marker = append_as_follower = begin_epoch = _refuse
+    has_transaction = aborted_transactions = _refuse
     read = readable_bytes = offset_for_timestamp = max_timestamp = _refuse
     epoch_at = end_offset_for_epoch = active_producers = _refuse
     truncate_to = restart_at = advance_log_start = retain = roll_if_due = _refuse

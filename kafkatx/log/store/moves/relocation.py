@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING
 import attrs
 from twisted.logger import Logger
 
-from kafkatx.log.checkpoint import LEADER_EPOCHS, PARTITION_METADATA
+from kafkatx.log.checkpoint import LEADER_EPOCHS, PARTITION_METADATA, TRANSACTION_CHECKSUMS
 from kafkatx.log.files import Files
-from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, file_name
+from kafkatx.log.segment.files import INDEX, LOG, SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, file_name
 from kafkatx.log.segment.segment import LogSegment
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ CHUNK_BYTES = 8 << 20
 
 HELD_ROUNDS = 10
 """The most rounds for which flushes are held: a log may grow faster than it is copied."""
+
+_NAMED = (LEADER_EPOCHS, PARTITION_METADATA, TRANSACTION_CHECKSUMS)
+_SMALL = (SNAPSHOT, TRANSACTION_INDEX)
+"""The files that are copied as a whole. The log itself writes what is added to the last ones meanwhile."""
 
 _MOVED = re.compile(r"(.+)\.[0-9a-f]{32}-moved")
 _FUTURE = re.compile(r".+\.[0-9a-f]{32}-future")
@@ -211,13 +215,13 @@ class Copy:
         return data
 
     def copy_others(self) -> None:
-        """Copy the other files of the directory: epochs, topic id, producer snapshots."""
+        """Copy the other files of the directory: epochs, topic id, producers, transactions."""
         names = self._files.names(self.source)
         for name in self._files.names(self.directory):
-            if name.endswith(SNAPSHOT) and name not in names:
+            if name.endswith(_SMALL) and name not in names:
                 self._files.unlink(os.path.join(self.directory, name))
         for name in names:
-            if name not in (LEADER_EPOCHS, PARTITION_METADATA) and not name.endswith(SNAPSHOT):
+            if name not in _NAMED and not name.endswith(_SMALL):
                 continue
             path = os.path.join(self.source, name)
             stamp = (self._files.size(path), self._files.mtime_ms(path))

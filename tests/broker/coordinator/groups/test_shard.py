@@ -8,7 +8,8 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.coordinator.groups.record_store import RecordStore
-from kafkatx.broker.coordinator.groups.shard import GroupShard, PendingRequest
+from kafkatx.broker.coordinator.groups.shard import GroupShard
+from kafkatx.broker.coordinator.runtime.pending_request import PendingRequest
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.heartbeat import HeartbeatResponse

@@ -128,6 +128,10 @@ class FakeReplay:
         """Keep a value."""
         self._values[key] = value
 
+    def pending(self, producer_id: int, key: bytes, value: bytes | None) -> None:
+        """Keep nothing: there are no transactions."""
+        raise AssertionError("there are no transactions")
+
     def loaded(self) -> None:
         """Serve the partition; it is served once."""
         number = self._partition.topic_partition.partition

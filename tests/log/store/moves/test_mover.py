@@ -11,9 +11,11 @@ from twisted.logger import capturedLogs
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.log.store.moves import mover, relocation
 from kafkatx.log.store.moves.relocation import MOVED_FROM
-from kafkatx.testing.contracts.partition_log import batch
-from kafkatx.types import TopicPartition
+from kafkatx.log.transactions.aborted import decode_aborted
+from kafkatx.testing.contracts.partition_log import NOW_MS, batch
+from kafkatx.types import Marker, TopicPartition
 from tests.log.moving import SMALL, T0, MoverCase
+from tests.log.transactions.oracle import aborted_of
 
 
 class MoverTests(MoverCase):
@@ -36,6 +38,46 @@ class MoverTests(MoverCase):
         self.assertEqual(self.place(), self.dirs[1])
         self.assertEqual(self.store.topic_id(T0), self.topic_id)
         self.check_content()
+
+    def indexed(self, directory: str) -> list[int]:
+        """Return the first offsets in the indexes of transactions in a directory."""
+        found = []
+        for name in sorted(os.listdir(directory)):
+            if name.endswith(".txnindex"):
+                with open(os.path.join(directory, name), "rb") as file:
+                    found += [one.first_offset for one in decode_aborted(file.read())]
+        return found
+
+    def test_transactions(self) -> None:
+        """The indexes of aborted transactions move with it, and with what was aborted meanwhile."""
+
+        def transaction(sequence: int) -> None:
+            sent = batch([b"t"] * 2, producer=(7, 0, sequence), transactional=True)
+            self.assertEqual(self.log.append(sent, 0, NOW_MS, True, None, True).error, 0)
+            self.log.append_marker(7, 0, Marker(False, 0), 0, NOW_MS)
+            self.log.write()
+
+        for number in range(6):
+            transaction(2 * number)
+        copy = relocation.Copy(self.files, self.log.directory, self.dirs[1])
+        copy.make()
+        copy.copy_others()
+        self.assertEqual(self.indexed(copy.directory), [3 * number for number in range(6)])
+        copy.remove()
+        self.move()
+        for number in range(6, 12):
+            self.copying.work(1)
+            transaction(2 * number)
+        self.finish()
+        self.assertEqual(self.place(), self.dirs[1])
+        transaction(24)
+        expected = [3 * number for number in range(13)]
+        self.assertEqual(self.indexed(self.log.directory), expected)
+        self.restart()
+        self.assertEqual(aborted_of(self.log), [(7, first) for first in expected])
+        self.result(self.store.close())
+        self.store = self.reopened()
+        self.assertEqual(aborted_of(self.store.logs[T0]), [(7, first) for first in expected])
 
     def test_clean_restart(self) -> None:
         """After a clean shutdown it is found where it was moved to."""

@@ -1,0 +1,1 @@
+"""The transaction coordinator: transactional ids by partition of ``__transaction_state``."""

@@ -1,0 +1,1 @@
+"""The transactions in one log: those that have ended, the aborted ones, and their indexes."""

@@ -1,0 +1,53 @@
+"""ListTransactions: the transactional ids that pass the filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.list_transactions import ListTransactionsRequest
+from tests.broker.transactional import TransactionsTestCase
+
+
+class ListTests(TransactionsTestCase):
+    def setUp(self) -> None:
+        """Make an open transaction, a committed one, and an id without any."""
+        super().setUp()
+        self.open = self.producer("open")
+        self.add(self.open, 0, name="open")
+        self.transact(b"x", name="done")
+        self.producer("empty")
+
+    def names(self, version: int = 1, **filters: Any) -> set[str]:
+        """Return the listed ids."""
+        response = self.ask(66, version, ListTransactionsRequest(**filters))
+        self.assertEqual(response.error_code, 0)
+        return {one.transactional_id for one in response.transaction_states}
+
+    def test_all(self) -> None:
+        """Without filters all are listed, with their producer ids and states."""
+        for version in (0, 1):
+            self.assertEqual(self.names(version), {"open", "done", "empty"})
+        states = self.ask(66, 0, ListTransactionsRequest()).transaction_states
+        found = {one.transactional_id: (one.producer_id, one.transaction_state) for one in states}
+        self.assertEqual(found["open"], (self.open[0], "Ongoing"))
+
+    def test_filters(self) -> None:
+        """Filters are combined; unknown states are told."""
+        self.assertEqual(self.names(state_filters=["Ongoing", "Empty"]), {"open", "empty"})
+        self.assertEqual(self.names(producer_id_filters=[self.open[0]]), {"open"})
+        self.assertEqual(self.names(state_filters=["Empty"], producer_id_filters=[self.open[0]]), set())
+        response = self.ask(66, 0, ListTransactionsRequest(["Ongoing", "Odd", "Odd"]))
+        self.assertEqual(response.unknown_state_filters, ["Odd"])
+
+    def test_duration(self) -> None:
+        """Transactions that are older than the filter are listed."""
+        self.now_ms += 1000
+        self.assertIn("open", self.names(duration_filter=999))
+        self.assertNotIn("open", self.names(duration_filter=1000))
+
+    def test_loading(self) -> None:
+        """While a partition is loaded the list would not be complete."""
+        self.patch(type(self.broker.transactions.runtime), "loading", True)
+        response = self.ask(66, 0, ListTransactionsRequest())
+        self.assertEqual(response.error_code, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

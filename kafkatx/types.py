@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -269,41 +269,6 @@ class LogDirRecord:
     log_dirs: Mapping[str, str] = MappingProxyType({})
     placed: Mapping[uuid.UUID, Mapping[int, str]] = MappingProxyType({})
     deleted: frozenset[uuid.UUID] = frozenset()
-
-
-@attrs.frozen
-class Expected:
-    """The logs that a log store must find in its log dirs, from the metadata store.
-
-    :ivar empty: the state has no topics.
-    :ivar generation: returns the store's current ``IMetadataStore.generation``.
-    :ivar topic_id: returns the id of a partition's topic; None if there is no such partition on this broker.
-    :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
-    :ivar moved_away: returns True if the topic of this id has the partition, on other brokers alone.
-    """
-
-    cluster_id: str
-    empty: bool
-    generation: Callable[[], int]
-    topic_id: Callable[[TopicPartition], uuid.UUID | None]
-    recorded: LogDirRecord
-    anew: bool = False
-    moved_away: Callable[[TopicPartition, uuid.UUID], bool] = lambda name, topic_id: False
-
-
-@attrs.frozen
-class DirectoryChanges:
-    """The changes of directories that a log store has synced to the disk since the last call.
-
-    :ivar placed: logs whose new directories are on the disk.
-    :ivar gone: ids of deleted topics of which no directory is left.
-    """
-
-    placed: Sequence[Placement] = ()
-    gone: Sequence[uuid.UUID] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.placed or self.gone)
 
 
 class SharedFile:

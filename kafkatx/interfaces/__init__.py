@@ -6,6 +6,7 @@ docstring gives the arguments of a plugin's factory.
 """
 
 from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProducerCallbacks
+from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
 from kafkatx.interfaces.metadata import ConfigChange, IMetadataStore
 from kafkatx.interfaces.mirror import IRecordFilter
 from kafkatx.interfaces.serialization import (
@@ -36,6 +37,8 @@ from kafkatx.interfaces.workers import Worker, Workers
 
 __all__ = [
     "ConfigChange",
+    "DirectoryChanges",
+    "Expected",
     "IAppended",
     "IAssignor",
     "IBalancer",

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from kafkatx.config.broker_config import BrokerConfig
     from kafkatx.config.log_config import LogConfig
-    from kafkatx.types import DirectoryChanges, Expected, TopicPartition
+    from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
+    from kafkatx.types import TopicPartition
 
 
 class IIncomingLog(Interface):

@@ -19,10 +19,11 @@ from zope.interface import implementer
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
 from kafkatx.log.append.appender import FindRetention
 from kafkatx.log.batch_log import BatchLog, BatchStorage
 from kafkatx.log.high_watermarks import HighWatermarks
-from kafkatx.types import DirectoryChanges, Expected, TopicPartition
+from kafkatx.types import TopicPartition
 
 
 class FoundLog(NamedTuple):

@@ -12,10 +12,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError
+from kafkatx.interfaces.log_dirs import Expected
 from kafkatx.log.batch_store import BatchLogStore, FoundLog
 from kafkatx.log.memory import MemoryBatches, MemoryStorage
 from kafkatx.testing.contracts.partition_log import NOW_MS, batch, find_retention
-from kafkatx.types import Expected, LogDirRecord, TopicPartition
+from kafkatx.types import LogDirRecord, TopicPartition
 
 KNOWN, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))

@@ -2,8 +2,8 @@
 
 A log dir holds one directory per partition, ``<topic>-<partition>``, and the files that
 :mod:`kafkatx.log.checkpoint` describes; the broker holds ``.lock`` with ``flock``. A deleted partition's
-directory is renamed to ``<name>.<32 hex digits>-delete``, and removed after a delay or by the next start.
-A dir that fails goes offline (:mod:`kafkatx.log.store.log_dir`), and its logs leave the store.
+directory is renamed to ``<name>.<32 hex digits>-delete``, and removed later, or by the next start. A dir that
+fails goes offline (:mod:`kafkatx.log.store.log_dir`), and its logs leave the store.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
-from kafkatx.interfaces import ILogDir, ILogStore, IPartitionLog, Workers
+from kafkatx.interfaces import DirectoryChanges, Expected, ILogDir, ILogStore, IPartitionLog, Workers
 from kafkatx.log.append.appender import FindRetention
 from kafkatx.log.checkpoint import NO_TOPIC_ID
 from kafkatx.log.files import Files
@@ -46,9 +46,9 @@ from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.log.store.ownership import Found
 from kafkatx.log.store.unavailable import UnavailableLogs
 from kafkatx.log.store.unrecorded_changes import UnrecordedChanges
-from kafkatx.types import DirectoryChanges, Expected, TopicPartition
+from kafkatx.types import TopicPartition
 
-if TYPE_CHECKING:  # imported when they are first used, so that a start does not wait for them
+if TYPE_CHECKING:  # imported when first used, so that a start does not wait for them
     from kafkatx.log.cleaner.passes import Run
     from kafkatx.log.store.moves.mover import Mover
 

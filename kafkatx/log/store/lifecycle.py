@@ -13,11 +13,11 @@ from twisted.python.failure import Failure
 
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Worker
+from kafkatx.interfaces.log_dirs import Expected
 from kafkatx.log.files import Files
 from kafkatx.log.store import ownership
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.ownership import Survey
-from kafkatx.types import Expected
 
 T = TypeVar("T")
 

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import PartitionUnavailable, SettingError
+from kafkatx.interfaces.log_dirs import Expected
 from kafkatx.log.checkpoint import (
     CLEAN_SHUTDOWN,
     GENERATION,
@@ -41,7 +42,7 @@ from kafkatx.log.store.checkpoints import OffsetCheckpoints
 from kafkatx.log.store.lock_file import locked
 from kafkatx.log.store.ownership import Found, Survey, problem
 from kafkatx.names import PARTITION_DIRECTORY
-from kafkatx.types import Expected, SharedFile, TopicPartition
+from kafkatx.types import SharedFile, TopicPartition
 
 DOOMED = re.compile(r"(.+)\.[0-9a-f]{32}-delete")
 STRAY = re.compile(r"(.+)\.[0-9a-f]{32}-stray")

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from kafkatx.errors import StateLost
+from kafkatx.interfaces.log_dirs import Expected
 from kafkatx.log.checkpoint import NO_TOPIC_ID
-from kafkatx.types import Expected, TopicPartition
+from kafkatx.types import TopicPartition
 
 
 @attrs.frozen

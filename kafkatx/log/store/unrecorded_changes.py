@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 
+from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.ownership import Found, Survey
-from kafkatx.types import DirectoryChanges, Expected, Placement, TopicPartition
+from kafkatx.types import Placement, TopicPartition
 
 
 class UnrecordedChanges:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 import uuid
 
 from kafkatx.records.builder import build_values
-from kafkatx.records.checksum import crc32c
 from kafkatx.records.compression import Codec
-from kafkatx.records.header import ATTRIBUTES_AT, CONTROL, CRC_AT
+from kafkatx.records.control import build_marker
+from kafkatx.types import Marker
 from kafkatx.wire.messages.fetch import FetchRequest
 from tests.broker.mirror.case import MirrorCase
 from tests.broker.mirror.source import EPOCHS, FETCH
@@ -61,10 +60,7 @@ class SourceFetcherTests(MirrorCase):
         self.log.add_batch(
             build_values([b"t"], 1, Codec.NONE, 9, 0, 0, transactional=True),
         )
-        marker = bytearray(build_values([b"\0\0\0\0\0\0"], 1, Codec.NONE, 9, 0, -1, transactional=True))
-        marker[ATTRIBUTES_AT + 1] |= CONTROL
-        struct.pack_into(">I", marker, CRC_AT, crc32c(marker[ATTRIBUTES_AT:]))
-        self.log.add_batch(bytes(marker))
+        self.log.add_batch(build_marker(9, 0, Marker(committed=True, coordinator_epoch=0), 1))
         self.log.add(b"v")
         self.link()
         self.make_mirror()

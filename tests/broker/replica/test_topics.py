@@ -14,9 +14,10 @@ from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import NO_ROLE, Following, Leading, Role
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.errors import ErrorCode
+from kafkatx.interfaces.log_dirs import DirectoryChanges
 from kafkatx.net.requests import Staged
 from kafkatx.records.builder import build_values
-from kafkatx.types import NO_LEADER, DirectoryChanges, Placement, TopicPartition
+from kafkatx.types import NO_LEADER, Placement, TopicPartition
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.broker.cluster import ClusterTestCase, FakeMetadataStore
 from tests.broker.replicated import ReplicatedTestCase

@@ -13,11 +13,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError, StateLost
+from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
 from kafkatx.log.checkpoint import decode_generation, decode_stray, encode_generation
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.log.store.ownership import Found, Survey, check, known_directory_id, lost
 from kafkatx.testing.contracts.partition_log import StoreCase, batch
-from kafkatx.types import DirectoryChanges, Expected, LogDirRecord, Placement, TopicPartition
+from kafkatx.types import LogDirRecord, Placement, TopicPartition
 from tests.log.fakes import QuickFiles, crash, file_store
 
 IDS = [uuid.UUID(int=number) for number in range(1, 9)]

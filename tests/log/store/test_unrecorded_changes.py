@@ -11,11 +11,12 @@ from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.interfaces.log_dirs import DirectoryChanges
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.log.store.ownership import Found
 from kafkatx.log.store.unrecorded_changes import UnrecordedChanges
-from kafkatx.types import DirectoryChanges, LogDirRecord, Placement, TopicPartition
+from kafkatx.types import LogDirRecord, Placement, TopicPartition
 from tests.log.fakes import QuickFiles
 from tests.log.store.test_ownership import IDS, T0, T1, state, survey
 

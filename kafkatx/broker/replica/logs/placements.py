@@ -14,7 +14,8 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.errors import RequestError
 from kafkatx.interfaces import ILogStore, IMetadataStore
-from kafkatx.types import DirectoryChanges, Expected, Placement, Topic, TopicPartition
+from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
+from kafkatx.types import Placement, Topic, TopicPartition
 
 NAMED = 5
 """Missing partitions that a log line names."""

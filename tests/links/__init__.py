@@ -1,0 +1,1 @@
+"""Exact mirrors under fire: both ends are killed while millions of records are copied, then all is compared."""

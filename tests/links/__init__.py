@@ -1,1 +1,1 @@
-"""Exact mirrors under fire: both ends are killed while millions of records are copied, then all is compared."""
+"""Exact mirrors under fire: both ends are killed while records are copied, then everything is compared."""

@@ -159,7 +159,7 @@ class Run:
 
     def _promote(self, committed: dict[str, dict[tuple[str, int], int]], taken: dict[str, Taken]) -> None:
         time.sleep(GROUP_COPY_S / 4)  # a round over the groups
-        self._ends.mirror("promote", LINK, "--yes", "--wait")
+        self._ends.mirror("promote", LINK, "--yes", "--wait", "120")
         self._tell("promoted")
         topics = [kind.topic for kind in self._kinds]
         everything = {

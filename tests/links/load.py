@@ -17,6 +17,8 @@ DEADLINE_S = 120.0
 KEYS = 20_000
 TRANSACTION = 100
 PADDING = b"." * 80
+MOST_FAILURES = 100
+"""Transactions in a row."""
 
 _QUIET = {"log_level": 0, "reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 500}
 
@@ -99,6 +101,7 @@ class Sender:
             **self.kind.producer,
         }
         if self.kind.transactional:
+            del settings["message.timeout.ms"]  # of a transaction it is part of transaction.timeout.ms
             self._in_transactions({**settings, "transactional.id": self.kind.topic})
             return
         producer = Producer(settings)
@@ -138,8 +141,8 @@ class Sender:
 
     def _in_transactions(self, settings: dict[str, object]) -> None:
         """Send in transactions, of which each third is aborted; a producer that fails is replaced."""
-        begun_s, number, producer = time.monotonic(), 0, None
-        while number < self._records:
+        begun_s, number, producer, failures = time.monotonic(), 0, None, 0
+        while number < self._records and not self.failed:
             try:
                 if producer is None:
                     producer = Producer(settings)
@@ -153,8 +156,12 @@ class Sender:
                     producer.abort_transaction(DEADLINE_S)
                 else:
                     producer.commit_transaction(DEADLINE_S)
-            except KafkaException:
+                failures = 0
+            except KafkaException as error:
                 producer = None  # the next one fences it, and ends its transaction
+                failures += 1
+                if failures == MOST_FAILURES:
+                    self.failed.append(f"{self.kind.topic}: {error}")
                 time.sleep(0.5)
             ahead_s = number / self._rate - (time.monotonic() - begun_s)
             if ahead_s > 0:

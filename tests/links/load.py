@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import attrs
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 PARTITIONS = 4
@@ -191,17 +191,15 @@ class Member:
         self._take = take
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"consume {group}")
-        self.committed: dict[tuple[str, int], int] = {}
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
 
-    def stop(self) -> dict[tuple[str, int], int]:
-        """Commit, leave the group, and return the offsets that are committed."""
+    def stop(self) -> None:
+        """Commit, and leave the group."""
         self._stopping.set()
         self._thread.join()
-        return self.committed
 
     def _run(self) -> None:
         consumer = Consumer(self._settings)
@@ -224,14 +222,21 @@ class Member:
             try:
                 with suppress_no_offset():
                     consumer.commit(asynchronous=False)
-                found = consumer.committed(consumer.assignment(), DEADLINE_S)
                 break
             except KafkaException:
                 if time.monotonic() > end_s:
                     raise
                 time.sleep(0.5)
-        self.committed = {(one.topic, one.partition): one.offset for one in found if one.offset >= 0}
         consumer.close()
+
+
+def committed(bootstrap: str, group: str, topics: list[str]) -> dict[tuple[str, int], int]:
+    """Return the committed offsets of a group, by topic and partition."""
+    consumer = Consumer({**_QUIET, "bootstrap.servers": bootstrap, "group.id": group})
+    places = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
+    found = consumer.committed(places, DEADLINE_S)
+    consumer.close()
+    return {(one.topic, one.partition): one.offset for one in found if one.offset >= 0}
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from kafkatx.blocking import Cluster
 from kafkatx.blocking.admin.mirrors import Mirrors
 from kafkatx.clientcore.admin.mirror_status import MirrorStatus
 from kafkatx.errors import KafkaTXError
-from tests.links import checks
+from tests.links import checks, load
 from tests.links.ends import LINK, Ends
-from tests.links.load import DEADLINE_S, PARTITIONS, Kind, Member, Sender, create, kinds
+from tests.links.load import DEADLINE_S, PARTITIONS, Member, Sender, create, kinds
 
 GROUPS = {"billing": 2, "search": 1}
 SETTLE_S = 600.0
@@ -68,7 +68,10 @@ class Run:
             )
             senders, members, taken = self._load()
             self._disturb(senders)
-            committed = {group: _union([one.stop() for one in some]) for group, some in members.items()}
+            for one in (one for some in members.values() for one in some):
+                one.stop()
+            names, source = [kind.topic for kind in self._kinds], self._ends.source.bootstrap
+            committed = {group: load.committed(source, group, names) for group in GROUPS}
             for sender in senders:
                 sender.join()
             self._tell(
@@ -210,15 +213,3 @@ class Run:
         if producer.flush(DEADLINE_S) or failed:
             raise AssertionError(f"the promoted topics take no records: {failed}")
         self._tell("the promoted topics take records")
-
-
-def _union(found: list[dict[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
-    result: dict[tuple[str, int], int] = {}
-    for one in found:
-        result.update(one)
-    return result
-
-
-def kinds_of(source: str) -> list[Kind]:
-    """Return the kinds of topics of a source."""
-    return kinds(source != "kafkatx")

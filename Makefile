@@ -32,7 +32,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster attack simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links attack simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -54,6 +54,8 @@ help:
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make faults-cluster       a cluster of three brokers and ZooKeeper under faults for MINUTES=60, and the check of what'
 	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
+	@echo 'make links [SOURCE=kafkatx]  a mirror of five million records of Apache Kafka 4, both ends killed ten times each, and'
+	@echo '                          the comparison of all (RECORDS=, MINUTES=6, KILLS=10, SEED=1; needs Java and Maven)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
 	@echo 'make simulate SEEDS=1000   whole brokers that copy partitions, by chance, for at most SECONDS=600; MUTANTS=1 finds mutants'
@@ -163,6 +165,12 @@ faults: install
 faults-cluster: install
 	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),60) + 900) \
 	  $(BIN)/python -m tests.cluster --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
+
+# Bounded: MINUTES of load with kills, and at most half an hour more for starts, settling and checks.
+links: install
+	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),6) + 1800) \
+	  $(BIN)/python -m tests.links --source $(or $(SOURCE),apache-4) --records $(or $(RECORDS),5000000) \
+	  --minutes $(or $(MINUTES),6) --kills $(or $(KILLS),10) --seed $(or $(SEED),1)
 
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants

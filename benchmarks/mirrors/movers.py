@@ -1,4 +1,4 @@
-"""What copies a topic: MirrorMaker 2, ``kafkatx mirror run``, and a link in the brokers of kafkatx.
+"""Programs that copy a topic: MirrorMaker 2, ``kafkatx mirror run``, and a link in the brokers of kafkatx.
 
 A mover starts its target, then copies the topic ``load`` of a source until it is stopped.
 """

@@ -1,4 +1,4 @@
-"""What must hold at the end: equal batches on both sides' disks, and groups that go on where they were."""
+"""Checks of the end: equal batches on the disks of both sides, and groups that go on where they were."""
 
 from __future__ import annotations
 

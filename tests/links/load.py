@@ -1,4 +1,4 @@
-"""What clients do at the source while it is mirrored: producers of each kind, and groups that consume."""
+"""The clients of the source while it is mirrored: producers of each kind, and groups that consume."""
 
 from __future__ import annotations
 

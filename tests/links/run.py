@@ -25,7 +25,7 @@ GROUP_COPY_S = 60.0
 
 @attrs.define
 class Taken:
-    """What a group has read, by topic and partition: the offsets in order."""
+    """The offsets that a group has read, in order, by topic and partition."""
 
     offsets: dict[tuple[str, int], list[int]] = attrs.field(factory=dict)
     lock: threading.Lock = attrs.field(factory=threading.Lock)

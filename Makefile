@@ -124,6 +124,7 @@ tests: install
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
 interop: install .interop/jars .interop/jars-0.8
 	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
+	  tests.interop.client_transactions \
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \
 	  tests.interop.nodes tests.interop.zookeeper_groups

@@ -1,11 +1,11 @@
-"""Group coordinators: FindCoordinator, with a cache."""
+"""Coordinators of groups and transactional ids: FindCoordinator, with a cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from kafkatx.clientcore.errors import check
+from kafkatx.clientcore.coordinators import GROUP, find_request, found_coordinator
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kafkatx.blocking.cluster import Cluster
     from kafkatx.blocking.connection import Channel
 
-_GROUP = 0
 _ONE_KEY = 3
 """The last version that looks up one key; later ones take several (KIP-699)."""
 
@@ -22,14 +21,15 @@ T = TypeVar("T")
 
 
 class Coordinators:
-    """Finds and caches the coordinators of groups."""
+    """Finds and caches the coordinators of groups or, with *key_type* TRANSACTION, of transactional ids."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, key_type: int = GROUP) -> None:
         self._cluster = cluster
+        self._key_type = key_type
         self._nodes: dict[str, BrokerNode] = {}
 
     def coordinator(self, group_id: str) -> BrokerNode:
-        """Return the broker that coordinates a group.
+        """Return the broker that coordinates a group or transactional id.
 
         :raises RequestError: COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, ...
         """
@@ -37,9 +37,8 @@ class Coordinators:
         if known is None:
             channel = self._cluster.any_broker()
             version = channel.version_for(FindCoordinatorRequest, _ONE_KEY)
-            response = channel.request(FindCoordinatorRequest(key=group_id, key_type=_GROUP), version)
-            check(response.error_code, f"coordinator of group {group_id!r}", response.error_message)
-            known = self._nodes[group_id] = BrokerNode(response.node_id, response.host, response.port)
+            response = channel.request(find_request(group_id, self._key_type), version)
+            known = self._nodes[group_id] = found_coordinator(response, group_id, self._key_type)
         return known
 
     def call(self, group_id: str, call: Callable[[Channel], T]) -> T:

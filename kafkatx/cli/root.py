@@ -38,6 +38,7 @@ from kafkatx.cli.output.terminal import say
 from kafkatx.cli.pipeline.audit import audit
 from kafkatx.cli.pipeline.ingest import ingest
 from kafkatx.cli.schemas.schemas import schemas
+from kafkatx.cli.transactions.transactions import transactions
 from kafkatx.errors import KafkaTXError
 
 FAILED = 1
@@ -90,6 +91,7 @@ kafkatx.add_command(produce)
 kafkatx.add_command(consume)
 kafkatx.add_command(tail)
 kafkatx.add_command(groups)
+kafkatx.add_command(transactions)
 kafkatx.add_command(configs)
 kafkatx.add_command(log)
 kafkatx.add_command(schemas)

@@ -9,7 +9,7 @@ from kafkatx.client.legacy.simple_consumer import SimpleConsumer
 from kafkatx.client.producer.producer import Producer
 from kafkatx.clientcore.admin.configs import Resource, ResourceType
 from kafkatx.clientcore.consumer.record import Record
-from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.clientcore.legacy.simple_consumer import FetchRequest, MessageSet
 from kafkatx.clientcore.legacy.topic_filter import Blacklist, Whitelist
 from kafkatx.clientcore.producer.values import BatchMetadata, ProducerData, ProducerRecord, RecordMetadata
@@ -23,6 +23,7 @@ __all__ = [
     "ClientSettings",
     "Cluster",
     "Consumer",
+    "ConsumerGroupMetadata",
     "ConsumerConnector",
     "FetchRequest",
     "MessageSet",

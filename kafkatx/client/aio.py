@@ -32,6 +32,7 @@ from kafkatx.client.facades.methods import (
     QuotasMethods,
     SimpleConsumerMethods,
 )
+from kafkatx.client.facades.transactions import AsyncioTransactions
 from kafkatx.client.legacy import consumer_connector, message_streams, simple_consumer
 from kafkatx.client.producer import producer
 from kafkatx.client.producer.receipts import OnDelivery
@@ -132,7 +133,7 @@ class _Client(_Facade, Generic[C]):
         await self.close()
 
 
-class Producer(_Client[producer.Producer]):
+class Producer(_Client[producer.Producer], AsyncioTransactions):
     """See :class:`kafkatx.client.producer.producer.Producer`.
 
     ``send`` and ``send_batch`` send at once; await their result to wait for the acknowledgement.

@@ -36,6 +36,7 @@ from kafkatx.client.facades.methods import (
     SimpleConsumerMethods,
 )
 from kafkatx.client.facades.reactor_thread import ReactorThread
+from kafkatx.client.facades.transactions import BlockingTransactions
 from kafkatx.client.legacy import consumer_connector, message_streams, simple_consumer
 from kafkatx.client.producer import producer
 from kafkatx.client.producer.receipts import OnDelivery
@@ -143,7 +144,7 @@ class _Client(_Facade, Generic[C]):
         self.close()
 
 
-class Producer(_Client[producer.Producer]):
+class Producer(_Client[producer.Producer], BlockingTransactions):
     """See :class:`kafkatx.client.producer.producer.Producer`.
 
     Sending returns a future and does not wait for the broker: call the future's ``result()``, or
@@ -280,9 +281,7 @@ class Consumer(_Client[consumer.Consumer], ConsumerMethods):
                 for record in delivery.remaining:
                     delivery.last = record
                     yield record
-            except (
-                BaseException
-            ):  # the application left the loop: the next record is one that it was not given
+            except BaseException:  # the application left the loop, and was not given the next record
                 self.thread.tell(_return, delivery)
                 raise
 

@@ -31,7 +31,6 @@ class _Table(Protocol):
 KINDS: Mapping[str, Any] = {"producer": producer, "consumer": consumer, "admin": admin}
 
 REFUSED = {
-    "transactional.id": "there are no transactions yet",
     "sasl.": "there is no SASL yet",
     "group.protocol": "the classic protocol is the one that this client speaks: leave it out",
     "group.remote.assignor": "the classic protocol is the one that this client speaks, where a member "

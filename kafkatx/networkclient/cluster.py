@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, fail, gatherResults, succeed
@@ -17,11 +18,11 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from kafkatx.clientcore.bootstrap import Address, Addresses, static_addresses
+from kafkatx.clientcore.coordinators import GROUP, find_request, found_coordinator
 from kafkatx.clientcore.errors import (
     ClientClosed,
     ConnectionFailed,
     RequestTimedOut,
-    check,
     retriable,
 )
 from kafkatx.clientcore.leader_hints import LeaderHints, follow
@@ -39,7 +40,6 @@ from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.networkclient.wait_warning import FIRST_WARNING_S
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import BrokerNode
-from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
 from kafkatx.wire.schema import Message
 
@@ -77,7 +77,7 @@ class Cluster:
             max_idle_s=settings[common.METADATA_MAX_IDLE_MS] / 1000,
             servers=self._addresses.where,
         )
-        self._coordinators: dict[str, int] = {}
+        self._coordinators: dict[tuple[str, int], int] = {}
         self._coordinator_lookups: SharedCall[int] = SharedCall()
         self._closing: Deferred[Any] | None = None
         self._pid = os.getpid()
@@ -152,10 +152,7 @@ class Cluster:
     def version_for(
         self, node_id: int, request_type: type[Message], at_most: int | None = None, *, lane: Lane = ""
     ) -> Deferred[int]:
-        """Look up the highest version of an API that both sides speak.
-
-        Fires with it; fails as :meth:`request`.
-        """
+        """Look up the highest version of an API that both sides speak; fails as :meth:`request`."""
         ready = self.connected(node_id, lane=lane)
         return ready.addCallback(lambda protocol: protocol.version_for(request_type, at_most))
 
@@ -328,9 +325,7 @@ class Cluster:
             self._metadata.replace(metadata)
 
     async def topic(self, name: str) -> TopicMetadata:
-        """Return a topic, from memory if it is known.
-
-        Otherwise it is requested, which creates it where the client's settings and the broker's allow that.
+        """Return a topic, from memory or requested, which creates it where client and broker allow that.
 
         :raises UnknownTopic: the topic does not exist and was not created.
         :raises RequestError: any other error of the topic, for example INVALID_TOPIC_EXCEPTION.
@@ -371,29 +366,27 @@ class Cluster:
 
     # -- coordinators
 
-    async def coordinator(self, group_id: str) -> int:
-        """Return the node id of a group's coordinator, from memory or looked up with retries.
+    async def coordinator(self, key: str, key_type: int = GROUP) -> int:
+        """Return the node id of a coordinator, from memory or looked up with retries.
 
+        :param key: a group id, or with TRANSACTION a transactional id.
         :raises RequestError: GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID, ...; the last error.
         """
         self._check_open()
-        if group_id in self._coordinators:
-            return self._coordinators[group_id]
-        return await self._coordinator_lookups.wait(group_id, lambda: self._find_coordinator(group_id))
+        if (key, key_type) in self._coordinators:
+            return self._coordinators[key, key_type]
+        look_up = partial(self._find_coordinator, key, key_type)
+        return await self._coordinator_lookups.wait(f"{key_type} {key}", look_up)
 
-    def forget_coordinator(self, group_id: str) -> None:
-        """Forget a group's coordinator, which has moved or gone; the next call looks it up."""
-        self._coordinators.pop(group_id, None)
+    def forget_coordinator(self, key: str, key_type: int = GROUP) -> None:
+        """Forget a coordinator that has moved or gone."""
+        self._coordinators.pop((key, key_type), None)
 
-    async def _find_coordinator(self, group_id: str) -> int:
-        async def ask() -> int:
-            request = FindCoordinatorRequest(key=group_id, key_type=0, coordinator_keys=[group_id])
-            response: FindCoordinatorResponse = await self.request_any(request)
-            found = response.coordinators[0] if response.coordinators else response
-            check(found.error_code, f"the coordinator of group {group_id!r}", found.error_message)
-            self._nodes.add(BrokerNode(found.node_id, found.host, found.port))
-            return found.node_id
+    async def _find_coordinator(self, key: str, key_type: int) -> int:
+        async def ask() -> BrokerNode:
+            return found_coordinator(await self.request_any(find_request(key, key_type)), key, key_type)
 
-        node_id = await self.retrying(ask)
-        self._coordinators[group_id] = node_id
-        return node_id
+        node = await self.retrying(ask)
+        self._nodes.add(node)
+        self._coordinators[key, key_type] = node.id
+        return node.id

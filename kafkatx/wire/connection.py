@@ -28,12 +28,14 @@ class ClientConnection:
     """Encodes requests and decodes responses.
 
     :ivar correlation_id: the id of the last request.
+    :ivar features: the finalized level of each feature of the broker's cluster (KIP-584).
     """
 
     def __init__(self, client_id: str | None, max_bytes: int) -> None:
         """:param max_bytes: the largest accepted response."""
         self.client_id = client_id
         self.correlation_id = -1
+        self.features: dict[str, int] = {}
         self._frames = FrameDecoder(max_bytes)
         self._expected: deque[tuple[int, Api, int]] = deque()
         self._ranges: dict[int, tuple[int, int]] | None = None
@@ -81,8 +83,9 @@ class ClientConnection:
         return correlation_id, decode(api.response, version, body[at:])
 
     def negotiate(self, response: ApiVersionsResponse) -> None:
-        """Set the versions that the broker supports."""
+        """Set the versions and features that the broker supports."""
         self._ranges = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
+        self.features = {each.name: each.max_version_level for each in response.finalized_features}
 
     def fallback_versions(self) -> None:
         """Set the versions of a 0.8 broker, which closes the connection after an ApiVersions request."""

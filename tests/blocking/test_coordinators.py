@@ -58,7 +58,7 @@ class CoordinatorsTests(SynchronousTestCase):
         """A group that stays unavailable is an error that names it."""
         self.fake.faults[FindCoordinatorRequest].extend([ErrorCode.COORDINATOR_NOT_AVAILABLE] * 9)
         error = self.assertRaises(RequestError, self.coordinators.call, "g", self.host)
-        self.assertEqual(str(error), "coordinator of group 'g': coordinator not available")
+        self.assertEqual(str(error), "the coordinator of group 'g': coordinator not available")
         self.assertEqual(len(self.fake.slept), 3)
 
     def test_final_error(self) -> None:

@@ -102,7 +102,6 @@ class RefusedTests(SynchronousTestCase):
             ("topics --describe --under-replicated-partitions", "kafkatx cluster --json"),
             ("produce --topic t --producer-property linger.ms=5", "bench producer -X"),
             ("consume --include a.*", "tail --regex"),
-            ("consume --topic t --isolation-level read_committed", "no transactions"),
             ("groups --reset-offsets --group g --to-current --execute", "offsets stay"),
             ("configs --describe --entity-type topics --zookeeper z:2181", "--bootstrap-server"),
             ("offsets --topic-partitions t:0", "TOPIC:0,1"),

@@ -22,7 +22,7 @@ from kafkatx.wire.api import API_VERSIONS, APIS, api_for
 from kafkatx.wire.codec import decode, encode
 from kafkatx.wire.frames import FrameDecoder
 from kafkatx.wire.headers import encode_response_header, split_request
-from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from kafkatx.wire.messages.join_group import JoinGroupRequest
 from kafkatx.wire.messages.sync_group import SyncGroupRequest
 from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST, FakeCluster
@@ -49,6 +49,7 @@ class Network:
     :ivar newest_api_versions: a request for a newer ApiVersions closes the connection; -1: any does.
     :ivar newest: the newest version per request class that brokers announce; -1: they have no such API.
     :ivar oldest: the oldest version per request class.
+    :ivar features: the finalized level of each feature.
     :ivar links: every connection that was ever made.
     :ivar requests: (node, request) of all but ApiVersions.
     """
@@ -63,6 +64,7 @@ class Network:
         self.newest_api_versions = API_VERSIONS.versions[-1]
         self.newest: dict[type[Any], int] = {}
         self.oldest: dict[type[Any], int] = {}
+        self.features: dict[str, int] = {}
         self.links: list[Link] = []
         self.dialled: list[tuple[str, int]] = []
         self.requests: list[tuple[int, Any]] = []
@@ -219,7 +221,8 @@ class Link(StringTransport):
             for api in APIS.values()
             if api.listed and newest.get(api.request, 0) >= 0
         ]
-        return ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=told)
+        features = [FinalizedFeatureKey(name, level, 0) for name, level in self._network.features.items()]
+        return ApiVersionsResponse(ErrorCode.NONE, told, finalized_features=features)
 
     def _send(self) -> bool:
         sent = False

@@ -23,6 +23,7 @@ class FakeCluster(Cluster):
 
     :ivar logs: may be changed at any time.
     :ivar failures: errors that the next questions after offsets fail with.
+    :ivar stable: the last stable offset of partitions with an open transaction.
     :ivar asked: how many such questions there were.
     """
 
@@ -34,6 +35,7 @@ class FakeCluster(Cluster):
         self.internal = internal
         self.failures: list[Exception] = []
         self.asked = 0
+        self.stable: dict[TopicPartition, int] = {}
 
     def topic(self, name: str, allow_auto_create: bool = False) -> TopicMetadata:
         """One of the topics."""
@@ -53,7 +55,11 @@ class FakeCluster(Cluster):
         self.asked += 1
         if self.failures:
             raise self.failures.pop(0)
-        return {at: self._look_up(at, timestamp) for at, timestamp in timestamps.items()}
+        found = {at: self._look_up(at, timestamp) for at, timestamp in timestamps.items()}
+        for at in self.stable if isolation_level else ():
+            if timestamps.get(at) == LATEST:
+                found[at] = (self.stable[at], -1)
+        return found
 
     def _look_up(self, at: TopicPartition, timestamp: int) -> tuple[int, int]:
         earliest, latest = self.logs[at.topic][at.partition]

@@ -16,6 +16,7 @@ from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
 from kafkatx.blocking.consumer.read_replicas import MAX_AGE_S, ReadReplicas
 from kafkatx.blocking.retry import RetryDeadline
+from kafkatx.clientcore.consumer.aborted_transactions import committed_batches
 from kafkatx.clientcore.errors import OffsetOutOfRange, check, retriable
 from kafkatx.clientcore.leader_hints import of_fetch
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
@@ -93,6 +94,7 @@ class Fetcher:
     :param ranges: for each partition the first offset and the exclusive end (None: follow without end).
     :param max_bytes: limit of a response of one leader, except for a single larger batch; up to two responses
         are held at a time.
+    :param isolation_level: 1: read committed records only (read_committed), up to the last stable offset.
     :param retry_timeout_s: time limit for errors in a row, and for reaching an end beyond the log; the
         cluster's ``timeout_s`` if None.
     :param rack: ``client.rack``: leaders may name a follower in that rack, which is read then (KIP-392).
@@ -295,7 +297,11 @@ class Fetcher:
                 break
         if size:
             cursor.moved_at, cursor.empty_replies = self._cluster.clock(), 0
-            got.append(Chunk(cursor.partition, records[:size], cursor.offset, answer.high_watermark))
+            found = records[:size]
+            if self._isolation_level == READ_COMMITTED and answer.aborted_transactions:
+                found = committed_batches(found, answer.aborted_transactions)
+            if len(found):
+                got.append(Chunk(cursor.partition, found, cursor.offset, answer.high_watermark))
         elif len(records):
             # Before Fetch 3 a batch above max_bytes is cut off: request more bytes next time.
             if cursor.max_bytes >= MAX_FETCH_BYTES:

@@ -17,8 +17,9 @@ class Reader:
     """Reads one partition from ``start_offset`` to ``end_offset`` (exclusive; None: follow it without end).
 
     A context manager. Each call of :meth:`chunks` and :meth:`read_columns` and each iteration starts at
-    ``start_offset``. Offsets that compaction has removed are skipped. With ``isolation_level`` 1 nothing
-    beyond the last stable offset is read; control batches are never returned.
+    ``start_offset``. Offsets that compaction has removed are skipped. With ``isolation_level`` 1
+    (read_committed) the records of open and of aborted transactions are not read. The records of control
+    batches are never returned.
 
     :param max_bytes: limit of one fetch response; about twice as much is held, as the next one is read ahead.
     :param check_crcs: check the CRC of each decoded batch.

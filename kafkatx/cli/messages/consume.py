@@ -53,6 +53,8 @@ The values of POSITION:
   s@MS (start at a time in ms)     e@MS (stop before it)
 """
 
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+
 _CLIENT = "this command has no settings of the client library; `kafkatx bench consumer -X` has them"
 _BYTES = "keys and values are printed as bytes; --decode and --decode-key decode them by a schema registry"
 _UNSUPPORTED = {
@@ -67,7 +69,6 @@ _UNSUPPORTED = {
     "--formatter-config": "use --format, --json or --property",
     "--key-deserializer": _BYTES,
     "--value-deserializer": _BYTES,
-    "--isolation-level": "kafkatx has no transactions: all messages are committed",
     "--skip-message-on-error": "a message cannot be wrong: it is printed as bytes",
     "--enable-systest-events": "it is for the tests of Apache Kafka",
 }
@@ -145,6 +146,15 @@ class Output:
     help="Partition to read; repeatable. By default all.",
 )
 @click.option("-f", "--format", "format_text", metavar="FORMAT", help="Format of a message, see below.")
+@click.option(
+    "--isolation",
+    cls=Option,
+    aliases=["--isolation-level"],
+    type=click.Choice(ISOLATION_LEVELS),
+    default=ISOLATION_LEVELS[0],
+    show_default=True,
+    help="Isolation level: read_committed leaves out messages of open and aborted transactions.",
+)
 @click.option("-J", "--json", "as_json", is_flag=True, help="Print one JSON object a message.")
 @click.option("-K", "--key-delimiter", metavar="SEP", help="Print the key and SEP before each value.")
 @click.option(
@@ -187,6 +197,7 @@ def consume(
     decode: str | None,
     decode_key: str | None,
     registry: str,
+    isolation: str,
     bootstrap: str,
     timeout: float,
 ) -> None:
@@ -215,7 +226,12 @@ def consume(
             raise click.UsageError("--decode and --group exclude each other: decode without a group")
         make: Callable[[str], Renderer] | None = None if as_json else output.renderer
         audit = {"audit.interval.ms": audit_interval_ms, "audit.topic": audit_topic}
-        settings = {**client_settings(bootstrap, timeout), "group.id": group, **audit}
+        settings = {
+            **client_settings(bootstrap, timeout),
+            "group.id": group,
+            "isolation.level": isolation,
+            **audit,
+        }
         consume_group(settings, topics, start == END, make, count, stop_at_end, stdout_bytes(), idle_s)
         return
     if audit_interval_ms:
@@ -230,14 +246,17 @@ def consume(
         if decode is not None or decode_key is not None:
             readers = open_readers(opened.enter_context(open_registry(registry, timeout)), decode, decode_key)
             rows = DecodedRenderer(rows, topic, *readers)
-        ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end)
+        level = ISOLATION_LEVELS.index(isolation)
+        ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end, level)
         endless = any(end is None for _, end in ranges.values()) and count is None and idle_s is None
         if endless and not positions and not from_beginning:
             hint(
                 f"{topic} from its beginning, then new messages until Ctrl-C"
                 " (-e: stop at the end; -o end: only new messages)"
             )
-        done = copy(cluster, topic, ranges, rows, count, stdout_bytes(), idle_s) if count != 0 else 0
+        done = 0
+        if count != 0:
+            done = copy(cluster, topic, ranges, rows, count, stdout_bytes(), idle_s, level)
     if not done and count != 0:
         hint(f"no messages in {topic}" if start == BEGINNING else f"no messages in {topic} from there on")
 

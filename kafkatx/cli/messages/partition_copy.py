@@ -24,10 +24,12 @@ def copy(
     count: int | None,
     out: IO[bytes],
     idle_s: float | None = None,
+    isolation_level: int = 0,
 ) -> int:
     """Fetch, render and write until the ranges are read or *count* messages are written.
 
     :param idle_s: stop after this long without a message.
+    :param isolation_level: 1: only committed messages.
     :return: the number of messages.
     :raises BrokenPipeError: the reader of *out* has gone.
     """
@@ -37,7 +39,8 @@ def copy(
     total = _total(ranges, count)
     enabled = None if total is not None and not interactive(sys.stdout) else False
     with ProgressBar(f"from {topic}", total, enabled=enabled) as bar:
-        for chunk in Fetcher(cluster, topic, ranges, idle_s=idle_s).chunks():
+        fetcher = Fetcher(cluster, topic, ranges, idle_s=idle_s, isolation_level=isolation_level)
+        for chunk in fetcher.chunks():
             left = None if count is None else count - done
             written = _write_chunk(chunk, ranges[chunk.partition], rows, left, out)
             out.flush()

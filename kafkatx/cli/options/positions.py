@@ -80,12 +80,15 @@ def resolve(
     start: Position,
     stop_ms: int | None,
     stop_at_end: bool,
+    isolation_level: int = 0,
 ) -> dict[int, tuple[int, int | None]]:
     """Look up for each partition the first offset and the exclusive end (None: no end).
 
     A time after the last message stands for the end. Of *stop_ms* and *stop_at_end* the earlier one applies.
+
+    :param isolation_level: 1: the end is the last stable offset.
     """
-    latest = _offsets(cluster, topic, partitions, LATEST)
+    latest = _offsets(cluster, topic, partitions, LATEST, isolation_level)
     starts = _starts(cluster, topic, partitions, start, latest)
     if stop_ms is not None:
         by_time = _offsets(cluster, topic, partitions, stop_ms)
@@ -109,6 +112,8 @@ def _starts(
     return earliest
 
 
-def _offsets(cluster: Cluster, topic: str, partitions: Sequence[int], timestamp: int) -> dict[int, int]:
-    found = cluster.offsets(topic, dict.fromkeys(partitions, timestamp))
+def _offsets(
+    cluster: Cluster, topic: str, partitions: Sequence[int], timestamp: int, isolation_level: int = 0
+) -> dict[int, int]:
+    found = cluster.offsets(topic, dict.fromkeys(partitions, timestamp), isolation_level)
     return {partition: offset for partition, (offset, _) in found.items()}

@@ -18,7 +18,7 @@ from kafkatx.client.deferreds import client_cluster, deferred
 from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.errors import ClientClosed, CommitFailed
-from kafkatx.clientcore.group.offsets import OffsetAndMetadata
+from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST, OffsetAndTimestamp
 from kafkatx.clientcore.tables import consumer
 from kafkatx.errors import ErrorCode, KafkaTXError
@@ -288,6 +288,15 @@ class Consumer:
         return await self._group().fetch_committed(
             [TopicPartition(*topic_partition) for topic_partition in partitions]
         )
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return this member's identity, for :meth:`Producer.send_offsets`.
+
+        :raises CommitFailed: it is joining a generation: its partitions may go to other members.
+        :raises KafkaTXError: the consumer has no ``group.id``.
+        """
+        self._check_not_ended()
+        return self._group().group_metadata()
 
     def _group(self) -> Membership:
         if self._parts.membership is None:

@@ -35,6 +35,7 @@ class ConsumerMethods(Facade):
     position = ForwardDeferred(consumer.Consumer.position)
     highwater = ForwardCall(consumer.Consumer.highwater)
     commit = ForwardDeferred(consumer.Consumer.commit)
+    group_metadata = ForwardCall(consumer.Consumer.group_metadata)
     committed = ForwardDeferred(consumer.Consumer.committed)
     beginning_offsets = ForwardDeferred(consumer.Consumer.beginning_offsets)
     end_offsets = ForwardDeferred(consumer.Consumer.end_offsets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kafkatx.client.plugins import coder_part, configured_instance
 from kafkatx.client.producer.audit import SendRecord, make_announcer
 from kafkatx.client.producer.buffer_pool import BufferPool
@@ -11,22 +13,28 @@ from kafkatx.client.producer.preparation import PreparationLine, RecordEncoder
 from kafkatx.client.producer.receipts import LostRecords
 from kafkatx.client.producer.sender import Sender
 from kafkatx.client.producer.topic_queues import TopicQueues
+from kafkatx.client.producer.transactions.coordinator import TransactionCoordinator
+from kafkatx.client.producer.transactions.intake import TransactionalIntake
+from kafkatx.client.producer.transactions.transactions import Transactions
 from kafkatx.client.registry.access import RegistryAccess
 from kafkatx.clientcore.audit.server_header import make_accumulator, stamp_of
 from kafkatx.clientcore.backoff import JITTER, Backoff
 from kafkatx.clientcore.producer.config import is_idempotent, limits_of, sender_config_of
+from kafkatx.clientcore.producer.transactions.machine import TransactionMachine
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer
+from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IEncoder, IEventHandler, IPartitioner, IProducerCallbacks
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.records.compression import codec_named
 
 
 class ProducerParts:
-    """Intake, buffer pool, topic queues, accumulator, sender and flusher of one producer.
+    """Intake, buffer pool, topic queues, accumulator, sender, flusher, transactions of one producer.
 
     :ivar registry: the schema registry that the encoders use.
     :ivar line: records that wait for their encoder.
+    :ivar transactions: None without ``transactional.id``.
     :ivar announcer: None if ``audit.interval.ms`` is 0.
     """
 
@@ -90,7 +98,9 @@ class ProducerParts:
         self.flusher = Flusher(
             self.line, self.pool, self.topic_queues, self.accumulator, self.sender, self.lost_records
         )
-        self.intake = Intake(
+        self.transactions = self._make_transactions(settings, cluster)
+        make_intake = Intake if self.transactions is None else partial(TransactionalIntake, self.transactions)
+        self.intake = make_intake(
             self.accumulator,
             self.topic_queues,
             self.pool,
@@ -101,3 +111,35 @@ class ProducerParts:
             line=self.line,
             block_s=block_s,
         )
+
+    def _make_transactions(self, settings: ClientSettings, cluster: Cluster) -> Transactions | None:
+        """Return the transactions that the settings ask for, connected with the other parts; None: none."""
+        transactional_id = settings[producer.TRANSACTIONAL_ID]
+        if not transactional_id:
+            return None
+        machine = TransactionMachine(transactional_id)
+        timeout_ms = settings[producer.TRANSACTION_TIMEOUT_MS]
+        transactions = Transactions(
+            TransactionCoordinator(cluster, machine, timeout_ms),
+            machine,
+            self.accumulator,
+            self.sender,
+            self.lost_records,
+            self.flusher.drain,
+            self._reject_waiting,
+        )
+
+        def settled() -> None:
+            self.pool.admit()
+            transactions.settled()
+
+        self.accumulator.transactional = True
+        self.lost_records.on_failure = transactions.failed
+        self.sender.gate = transactions
+        self.sender.settled = settled
+        return transactions
+
+    def _reject_waiting(self, error: KafkaTXError) -> None:
+        self.line.fail_waiting(error)
+        self.pool.fail_waiting(error)
+        self.topic_queues.drop_pending(error)

@@ -227,6 +227,10 @@ class BufferPool:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self.fail_waiting(error)
+
+    def fail_waiting(self, error: KafkaTXError) -> None:
+        """Fail all callers whose records wait; callers of :meth:`wait` may go on."""
         waiters = [self._pop() for _ in range(len(self._waiting))]
         self._fail(waiters, error)
         self._waiting_changed()

@@ -208,8 +208,12 @@ class PreparationLine:
         self._rejected_with = error
 
     def close(self, error: KafkaTXError) -> None:
-        """Fail all calls that wait."""
+        """Fail all calls that wait, and reject new ones."""
         self._rejected_with = error
+        self.fail_waiting(error)
+
+    def fail_waiting(self, error: KafkaTXError) -> None:
+        """Fail all calls that wait; later ones may wait."""
         while self._calls:
             self._done(self._calls[0], error)
         if self._asked is not None:

@@ -23,6 +23,7 @@ from kafkatx.client.producer.receipts import (
     fail_batch,
 )
 from kafkatx.client.producer.topic_queues import Headers
+from kafkatx.client.producer.transactions.calls import TransactionCalls
 from kafkatx.clientcore.errors import ClientClosed, RecordsLost
 from kafkatx.clientcore.producer.arguments import check_value_list
 from kafkatx.clientcore.producer.batch import (
@@ -42,7 +43,7 @@ from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.waiters import Waiters
 
 
-class Producer:
+class Producer(TransactionCalls):
     """Sends records to topics, in batches::
 
         producer = Producer(bootstrap_servers="127.0.0.1:9092")
@@ -97,9 +98,10 @@ class Producer:
         self._registry = parts.registry
         self._owns_cluster = cluster is None
         self._reactor = self.cluster.reactor
-        self._open_batches: dict[str, ProducerBatch] = (
-            self._topic_queues.open_batches if self._intake.plain else {}
-        )
+        self._transactions = parts.transactions
+        self._plain = self._intake.plain
+        direct = self._plain and self._transactions is None
+        self._open_batches: dict[str, ProducerBatch] = self._topic_queues.open_batches if direct else {}
         self._started = self._closing = self._closed = False
         self._close_waiters: Waiters[None] = Waiters()
 
@@ -108,6 +110,8 @@ class Producer:
     def start(self) -> Deferred[Producer]:
         """Connect, and request a producer id if idempotence is on.
 
+        With ``transactional.id`` this ends the open transaction of the producer before, and fences it.
+
         Records may be sent before it fires; they wait. Fires with the producer; fails with ConnectionFailed
         if no broker answers, or with RequestError. After a failure :meth:`close` it.
         """
@@ -115,7 +119,9 @@ class Producer:
 
     async def _start(self) -> Producer:
         await self.cluster.start()
-        if self._idempotent:
+        if self._transactions is not None:
+            await self._transactions.start()
+        elif self._idempotent:
             await self._sender.producer_ids.set_producer_id()
         else:
             self._accumulator.set_producer_id(NOT_IDEMPOTENT)
@@ -325,6 +331,8 @@ class Producer:
         if self._callbacks is not None and self._started:
             for record in records_before_close(self._callbacks):
                 self._send_last(record)
+        if self._started and timeout_s != 0:
+            await self._abort_open()
         self._closing = True
         closed = ClientClosed("the producer is closed")
         if self._line.waiting and self._started and timeout_s != 0:
@@ -347,6 +355,8 @@ class Producer:
         if self._announcer is not None:
             self._announcer.stop()
         self._sender.stop()
+        if self._transactions is not None:
+            self._transactions.close()
         self._pool.close(ClientClosed("the producer is closed"))
         error = ClientClosed("the producer was closed before this was delivered")
         self._topic_queues.close(error)

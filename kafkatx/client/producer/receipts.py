@@ -44,9 +44,13 @@ class CallbackReceipt:
 
 
 class LostRecords:
-    """The count of records that failed without a receipt, until :meth:`take` reports it to a flush."""
+    """The count of records that failed without a receipt, until :meth:`take` reports it to a flush.
+
+    :ivar on_failure: called with the error of each batch and record that fails, with a receipt or without.
+    """
 
     def __init__(self) -> None:
+        self.on_failure: Callable[[Exception], None] = lambda error: None
         self._count = 0
         self._first_error: BaseException | None = None
 
@@ -171,6 +175,7 @@ def deliver_batch(batch: ProducerBatch, base_offset: int, append_time_ms: int) -
 
 def fail_batch(batch: ProducerBatch, error: Exception, lost_records: LostRecords) -> None:
     """Fail the receipts of a batch, and count its records that have none."""
+    lost_records.on_failure(error)
     entries = batch.entries
     receipts = entries[::4]
     waited_for = sum(
@@ -207,6 +212,7 @@ def reject_records(receipt: AnyReceipt, error: Exception, lost_records: LostReco
 
     :param receipt: None: one record without a receipt.
     """
+    lost_records.on_failure(error)
     if receipt is None:
         lost_records.add(1, error)
     elif isinstance(receipt, ListReceipt):

@@ -33,6 +33,7 @@ from kafkatx.clientcore.producer.requests import (
     produce_failure,
     produce_request,
 )
+from kafkatx.clientcore.producer.transactions.gate import TransactionGate
 from kafkatx.clientcore.producer.values import NO_OFFSET
 from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IEventHandler, IProducerCallbacks
@@ -51,6 +52,7 @@ class Sender:
 
     :ivar hurry: the number of reasons not to linger (flushes, callers that wait for memory).
     :ivar producer_ids: requests the producer's id and epoch.
+    :ivar gate: of a producer with transactions.
     :ivar settled: called after batches were settled, which frees their memory.
     """
 
@@ -68,6 +70,7 @@ class Sender:
         announcer: AuditAnnouncer | None = None,
     ) -> None:
         self.hurry = 0
+        self.gate: TransactionGate | None = None
         self.settled: Callable[[], None] = lambda: None
         self._cluster = cluster
         self._reactor = cluster.reactor
@@ -142,6 +145,8 @@ class Sender:
             self._soon = None
         if self._stopped:
             return
+        if self.gate is not None:
+            self.gate.check()
         now = self._reactor.seconds()
         accumulator = self._accumulator
         ready, next_s = accumulator.ready(now, self.hurry > 0)
@@ -175,7 +180,7 @@ class Sender:
     def _send_ready(self, ready: list[PartitionQueue], now: float) -> float:
         """Send from these queues; return the time at which throttled brokers can be sent to."""
         by_node: dict[int, list[PartitionQueue]] = {}
-        for queue in ready:
+        for queue in ready if self.gate is None else self.gate.admit(ready):
             leader = self._cluster.leader(queue.topic, queue.partition)
             # A batch in flight to a former leader is answered first, so that no other overtakes it.
             if not queue.in_flight or queue.node_id == leader:
@@ -237,7 +242,8 @@ class Sender:
                 if batch.attempts == 1:
                     self._call_back(self._callbacks.after_dequeue, batch)
             self._call_back(self._callbacks.before_sending, node.node_id, tuple(batches))
-        message = produce_request(batches, version, config.acks, config.timeout_ms)
+        transactional_id = None if self.gate is None else self.gate.transactional_id
+        message = produce_request(batches, version, config.acks, config.timeout_ms, transactional_id)
 
         def send() -> Deferred[Any]:
             return self._cluster.request(
@@ -317,7 +323,7 @@ class Sender:
                 fail_batch(batch, produce_failure(batch, error), self._lost_records)
             else:
                 self._stall_warning.retried(batch, error, now)
-        if Outcome.FAILED in outcomes or Outcome.RETRY in outcomes:
+        if self.gate is None and (Outcome.FAILED in outcomes or Outcome.RETRY in outcomes):
             self.producer_ids.check()
         self.settled()
         self.wake()  # in the next turn: several replies may come in one read, and share requests then
@@ -365,8 +371,7 @@ class Sender:
         node.version_requested = True
 
         def known(version: int) -> None:
-            node.version_requested = False
-            node.version = version
+            node.version_requested, node.version = False, version
             self.run_once()
 
         def failed(failure: Failure) -> None:
@@ -378,7 +383,8 @@ class Sender:
             self._log.debug("broker {node} does not answer: {error}", node=node.node_id, error=failure.value)
             self.run_once()
 
-        self._track(self._cluster.version_for(node.node_id, ProduceRequest)).addCallbacks(
+        at_most = None if self.gate is None else self.gate.produce_at_most
+        self._track(self._cluster.version_for(node.node_id, ProduceRequest, at_most)).addCallbacks(
             known, failed
         ).addErrback(self._log_bug)
 

@@ -369,6 +369,11 @@ class TopicQueues:
         for topic in topics:
             self._drop_pending(topic, error)
 
+    def drop_pending(self, error: KafkaTXError) -> None:
+        """Fail the records that wait for metadata; later ones may wait for it."""
+        for topic in list(self._topics.values()):
+            self._drop_pending(topic, error)
+
 
 def _check_partition(topic: _TopicState, partition: int) -> None:
     if not 0 <= partition < topic.partitions:

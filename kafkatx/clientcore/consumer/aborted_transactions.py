@@ -13,7 +13,9 @@ from collections import deque
 from collections.abc import Iterable
 from struct import Struct
 
-from kafkatx.records.batch import BatchHeader, iter_records
+from kafkatx.records.batch import BatchHeader, iter_records, parse_header
+from kafkatx.records.conversion import batches
+from kafkatx.records.header import MAGIC
 from kafkatx.wire.messages.fetch import AbortedTransaction
 
 _MARKER = Struct(">hh")
@@ -48,3 +50,23 @@ class AbortedTransactions:
             key = marker.key or b""
             if len(key) >= _MARKER.size and _MARKER.unpack_from(key)[1] == ABORT:
                 self._open.discard(header.producer_id)
+
+
+def committed_batches(records: memoryview, transactions: Iterable[AbortedTransaction]) -> memoryview:
+    """Return the batches of a fetch response without those of aborted transactions.
+
+    :param records: whole stored batches.
+    :param transactions: the aborted ones that the response lists.
+    """
+    aborted = AbortedTransactions(transactions)
+    kept = []
+    for span in batches(records):
+        raw = records[span.position : span.position + span.size]
+        if span.magic >= MAGIC:
+            header = parse_header(raw)
+            if header.control:
+                aborted.end_transaction(header, raw)
+            elif aborted.is_aborted(header):
+                continue
+        kept.append(raw)
+    return memoryview(b"".join(kept))

@@ -29,6 +29,7 @@ from kafkatx.clientcore.producer.batch import (
 )
 from kafkatx.clientcore.producer.partition_queue import PartitionQueue
 from kafkatx.clientcore.producer.requests import can_be_split, code_of
+from kafkatx.errors import ErrorCode
 from kafkatx.records.builder import BatchBuilder
 from kafkatx.records.compression import Codec
 
@@ -79,6 +80,8 @@ class RecordAccumulator:
         :mod:`kafkatx.clientcore.audit.server_header`.
     :ivar open_below_bytes: the owner may append without asking while ``used_bytes`` is below this; set by the
         owner.
+    :ivar transactional: True if all batches are parts of transactions: then a failure is final, and the owner
+        calls :meth:`restart` for the next transaction.
     """
 
     stamp_bytes = 0
@@ -102,6 +105,7 @@ class RecordAccumulator:
         self.busy: dict[PartitionQueue, None] = {}
         self.used_bytes = 0
         self.open_below_bytes = limits.buffer_bytes
+        self.transactional = False
         self._codec = codec
         self.closed = closed
         self._id_and_epoch = id_and_epoch
@@ -121,6 +125,12 @@ class RecordAccumulator:
         for queue in self._queues.values():
             if queue.id_and_epoch is None:
                 queue.set_producer_id(id_and_epoch)
+
+    def restart(self, id_and_epoch: ProducerIdAndEpoch) -> None:
+        """Set the producer id of all queues, which are empty; sequence numbers start again."""
+        self._id_and_epoch = id_and_epoch
+        for queue in self._queues.values():
+            queue.set_producer_id(id_and_epoch)
 
     @property
     def full(self) -> bool:
@@ -228,7 +238,7 @@ class RecordAccumulator:
         batch = queue.open = ProducerBatch(
             queue.topic,
             queue.partition,
-            BatchBuilder(self._codec),
+            BatchBuilder(self._codec, transactional=self.transactional),
             now_s + limits.linger_s,
             now_s + limits.delivery_s,
             max_bytes=min(limits.batch_bytes, queue.max_bytes),
@@ -322,7 +332,7 @@ class RecordAccumulator:
         if can_be_split(batch, code) and not batch.expired:
             queue.split(batch)
             return Outcome.RETRY
-        if not queue.can_retry(batch, code):
+        if self._is_final(code) or not queue.can_retry(batch, code):
             if not retriable(error) or batch.attempts > self.limits.retries:
                 return Outcome.FAILED
             # Of several batches that fail together the first sets the pause.
@@ -331,6 +341,10 @@ class RecordAccumulator:
                 queue.failures += 1
         queue.requeue(batch)
         return Outcome.RETRY
+
+    def _is_final(self, code: ErrorCode) -> bool:
+        """Return True for an error that only another epoch would cure, which a transaction cannot change."""
+        return self.transactional and code is ErrorCode.UNKNOWN_PRODUCER_ID
 
     def expire(self, now_s: float) -> list[ProducerBatch]:
         """Remove and return the batches past their deadline, and free their memory."""

@@ -165,7 +165,7 @@ class ProducerBatch:
         middle = len(records) // 2
         halves: list[ProducerBatch] = []
         for start, part in ((0, records[:middle]), (middle, records[middle:])):
-            builder = BatchBuilder(header.codec)
+            builder = BatchBuilder(header.codec, transactional=header.transactional)
             half = ProducerBatch(self.topic, self.partition, builder, self.due_s, self.deadline_s)
             for record in part:
                 half.rows.append(record.key, record.value, record.timestamp, record.headers)

@@ -52,7 +52,17 @@ def is_idempotent(settings: ClientSettings) -> bool:
 
     :raises SettingError: it is set together with settings that exclude it.
     """
+    transactional = bool(settings[producer.TRANSACTIONAL_ID])
+    if transactional and settings[producer.AUDIT_INTERVAL_MS]:
+        raise SettingError(
+            f"{producer.TRANSACTIONAL_ID.name} excludes {producer.AUDIT_INTERVAL_MS.name}: announcements are"
+            " sent at any time, and would be parts of transactions; count with another producer"
+        )
     if not settings[producer.ENABLE_IDEMPOTENCE]:
+        if transactional:
+            raise SettingError(
+                f"{producer.TRANSACTIONAL_ID.name} needs {producer.ENABLE_IDEMPOTENCE.name}=true"
+            )
         return False
     against = []
     if acks_of(settings) != ALL:
@@ -61,8 +71,9 @@ def is_idempotent(settings: ClientSettings) -> bool:
         against.append(f"{producer.MAX_IN_FLIGHT.name} of at most {IDEMPOTENT_IN_FLIGHT}")
     if settings[producer.RETRIES] == 0:
         against.append("retries above 0")
-    if against and settings.is_set(producer.ENABLE_IDEMPOTENCE):
-        raise SettingError(f"{producer.ENABLE_IDEMPOTENCE.name}=true needs {' and '.join(against)}")
+    if against and (transactional or settings.is_set(producer.ENABLE_IDEMPOTENCE)):
+        name = producer.TRANSACTIONAL_ID.name if transactional else f"{producer.ENABLE_IDEMPOTENCE.name}=true"
+        raise SettingError(f"{name} needs {' and '.join(against)}")
     return not against
 
 

@@ -58,22 +58,27 @@ def read_producer_id(response: InitProducerIdResponse) -> ProducerIdAndEpoch:
 
 
 def produce_request(
-    batches: Sequence[ProducerBatch], version: int, acks: int, timeout_ms: int
+    batches: Sequence[ProducerBatch],
+    version: int,
+    acks: int,
+    timeout_ms: int,
+    transactional_id: str | None = None,
 ) -> ProduceRequest:
     """Return the request for encoded batches, at most one for each partition.
 
     :param version: below 3 the batches are converted to message sets of magic 0 or 1.
+    :param transactional_id: the transaction of all batches is this producer's.
     """
     if len(batches) == 1:
         batch = batches[0]
         part = PartitionProduceData(batch.partition, _records(batch.data, version))
-        return ProduceRequest(None, acks, timeout_ms, [TopicProduceData(batch.topic, [part])])
+        return ProduceRequest(transactional_id, acks, timeout_ms, [TopicProduceData(batch.topic, [part])])
     topics: dict[str, list[PartitionProduceData]] = {}
     for batch in batches:
         part = PartitionProduceData(batch.partition, _records(batch.data, version))
         topics.setdefault(batch.topic, []).append(part)
     data = [TopicProduceData(topic, parts) for topic, parts in topics.items()]
-    return ProduceRequest(None, acks, timeout_ms, data)
+    return ProduceRequest(transactional_id, acks, timeout_ms, data)
 
 
 def _records(data: bytes, version: int) -> Records:

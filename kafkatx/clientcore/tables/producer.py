@@ -137,7 +137,27 @@ AUDIT_SERVER_HEADER = AUDIT.string(
     "Empty: no header.",
 )
 
-SECTIONS = (DELIVERY, BATCHES, PARTS, AUDIT, registry.REGISTRY, registry.ENCODING)
+TRANSACTIONS = Section(
+    "Transactions",
+    "Records and offsets that count together or not at all (see [Producer](client/producer.md)).",
+)
+
+TRANSACTIONAL_ID = TRANSACTIONS.string(
+    "transactional.id",
+    "",
+    "Name of this producer's transactions, which it keeps over restarts: a new producer with this name ends "
+    "the open transaction of the one before, and fences it. It needs idempotence. Empty: no transactions.",
+)
+TRANSACTION_TIMEOUT_MS = TRANSACTIONS.integer(
+    "transaction.timeout.ms",
+    60_000,
+    "Time from the first record of a transaction after which the coordinator aborts it. At most the broker's "
+    "`transaction.max.timeout.ms`.",
+    low=1,
+    unit="ms",
+)
+
+SECTIONS = (DELIVERY, BATCHES, PARTS, TRANSACTIONS, AUDIT, registry.REGISTRY, registry.ENCODING)
 
 KEPT = Section("", "")
 KEPT.boolean("partitioner.adaptive.partitioning.enable", True, "Slow brokers get as many records as others.")
@@ -145,7 +165,6 @@ KEPT.long("partitioner.availability.timeout.ms", 0, "Slow brokers get as many re
 KEPT.integer("compression.gzip.level", -1, "The library's own level is used.", low=-1, high=9)
 KEPT.integer("compression.lz4.level", 9, "The library's own level is used.", low=1, high=17)
 KEPT.integer("compression.zstd.level", 3, "The library's own level is used.", low=-131_072, high=22)
-KEPT.integer("transaction.timeout.ms", 60_000, "There are no transactions.", low=1)
 
 DEFAULTS: dict[str, object] = {}
 """Common settings with another default in a producer."""

@@ -34,6 +34,7 @@ class ClientSettings:
     check_crcs: bool = True
     rack: str = ""
     max_age_s: float = 300.0
+    isolation_level: int = 0
 
 
 _REFUSED = {
@@ -46,9 +47,10 @@ _REFUSED = {
 }
 _ONLY = {
     "security.protocol": ("PLAINTEXT", "connections are neither encrypted nor authenticated yet"),
-    # What a transaction wrote before it was aborted would have to be left out.
-    "isolation.level": ("read_uncommitted", "transactions are not heeded yet"),
 }
+
+
+_ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 
 
 def parse_client(options: Mapping[str, str]) -> ClientSettings:
@@ -118,6 +120,13 @@ def _parse_seconds(option: str, text: str) -> float:
     return parse_int(option, text, least=1) / 1000
 
 
+def _parse_isolation(option: str, text: str) -> int:
+    word = text.strip().lower()
+    if word not in _ISOLATION_LEVELS:
+        raise SettingError(f"{option}={text}: give read_uncommitted or read_committed")
+    return _ISOLATION_LEVELS.index(word)
+
+
 def _parse_text(option: str, text: str) -> str:
     return text
 
@@ -131,5 +140,6 @@ _HEEDED: dict[str, tuple[str, Callable[[str, str], Any]]] = {
     "fetch.max.wait.ms": ("fetch_wait_ms", parse_int),
     "check.crcs": ("check_crcs", parse_bool),
     "client.rack": ("rack", _parse_text),
+    "isolation.level": ("isolation_level", _parse_isolation),
     "metadata.max.age.ms": ("max_age_s", _parse_seconds),
 }

@@ -60,7 +60,7 @@ class PartitionLogs:
         self._cluster.forget_metadata()
         partitions = plan.assigned(self._cluster, self._options.selection)
         starts = plan.bounded(self._cluster, STARTING, self._options.starting, partitions)
-        logs = plan.available(self._cluster, partitions)
+        logs = plan.available(self._cluster, partitions, self._options.client.isolation_level)
         return {item: fixed(item, starts[item], LATEST, logs[item]).start for item in partitions}
 
     def latest(self, known: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -81,7 +81,9 @@ class PartitionLogs:
 
     def _latest(self) -> dict[TopicPartition, int]:
         partitions = self._present()
-        found = self._cluster.offsets_of(dict.fromkeys(partitions, LATEST))
+        found = self._cluster.offsets_of(
+            dict.fromkeys(partitions, LATEST), self._options.client.isolation_level
+        )
         return {item: found[item][0] for item in partitions}
 
     def available(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:

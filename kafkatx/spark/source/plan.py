@@ -56,7 +56,7 @@ def plan_batch(cluster: Cluster, options: SourceOptions) -> list[OffsetRange]:
     partitions = assigned(cluster, options.selection)
     starts = bounded(cluster, STARTING, options.starting, partitions)
     ends = bounded(cluster, ENDING, options.ending, partitions)
-    logs = available(cluster, partitions)
+    logs = available(cluster, partitions, options.client.isolation_level)
     ranges = [fixed(item, starts[item], ends[item], logs[item]) for item in partitions]
     for item, log_has in zip(ranges, logs.values(), strict=True):
         if log_has.earliest <= item.end < item.start <= log_has.latest:
@@ -129,10 +129,15 @@ def _assigned_by_name(cluster: Cluster, selection: Assign, strict: bool) -> list
     return [item for item in partitions if item.partition in known.get(item.topic, ())]
 
 
-def available(cluster: Cluster, partitions: Collection[TopicPartition]) -> dict[TopicPartition, Available]:
-    """Return the offsets of these partitions' logs now."""
+def available(
+    cluster: Cluster, partitions: Collection[TopicPartition], isolation_level: int = 0
+) -> dict[TopicPartition, Available]:
+    """Return the offsets of these partitions' logs now.
+
+    :param isolation_level: 1: a log ends at its last stable offset.
+    """
     earliest = cluster.offsets_of(dict.fromkeys(partitions, EARLIEST))
-    latest = cluster.offsets_of(dict.fromkeys(partitions, LATEST))
+    latest = cluster.offsets_of(dict.fromkeys(partitions, LATEST), isolation_level)
     return {item: Available(earliest[item][0], latest[item][0]) for item in partitions}
 
 

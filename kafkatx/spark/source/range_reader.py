@@ -75,6 +75,7 @@ def _batches(
         max_bytes=client.fetch_bytes,
         max_wait_ms=client.fetch_wait_ms,
         min_bytes=client.fetch_min_bytes,
+        isolation_level=client.isolation_level,
         rack=client.rack,
         max_age_s=client.max_age_s,
     ) as reader:

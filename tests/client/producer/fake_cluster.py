@@ -112,7 +112,7 @@ class FakeCluster:
         self.sent.append(Sent(node_id, request, version, expect_reply))
         return self.sent[-1].reply
 
-    def version_for(self, node_id: int, request_type: type[Any]) -> Deferred[int]:
+    def version_for(self, node_id: int, request_type: type[Any], at_most: int | None = None) -> Deferred[int]:
         """Return the known version, or a Deferred that the test fires."""
         waiting: Deferred[int] = Deferred()
         self.versions.append(waiting)

@@ -57,6 +57,18 @@ class LineTests(EncoderTestCase):
         self.result(producer.close(timeout_s=0))
         self.failureResultOf(sent, ClientClosed)
 
+    def test_fail_waiting(self) -> None:
+        """Records that wait can be failed, as an abort does; later ones are sent."""
+        producer = self.avro()
+        self.transport.hold = True
+        sent = [producer.send("one", ANN), producer.send("one", BEN)]
+        producer._line.fail_waiting(ClientClosed("x"))
+        for each in sent:
+            self.failureResultOf(each, ClientClosed)
+        self.transport.release()
+        self.result(producer.send("one", ANN))
+        self.assertEqual(len(self.values()), 1)
+
     def test_time_out(self) -> None:
         """A record waits for max.block.ms at most; the next one asks again."""
         producer = self.avro(max_block_ms=2000)

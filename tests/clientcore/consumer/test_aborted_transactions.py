@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions
+from kafkatx.clientcore.consumer.aborted_transactions import AbortedTransactions, committed_batches
 from kafkatx.records.batch import CONTROL, TRANSACTIONAL, BatchHeader, parse_header
 from kafkatx.records.builder import BatchBuilder, assemble
+from kafkatx.records.conversion import down_convert
 from kafkatx.wire.messages.fetch import AbortedTransaction
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
@@ -73,3 +74,24 @@ class AbortedTests(SynchronousTestCase):
         end = marker(3, 7, ABORT)
         aborted.end_transaction(header(end), memoryview(end))
         self.assertFalse(aborted.is_aborted(header(batch(4, 7, b"a"))))
+
+
+class CommittedTests(SynchronousTestCase):
+    def test_whole_response(self) -> None:
+        """Batches of aborted transactions are left out; others and markers stay, byte for byte."""
+        kept = [
+            batch(0, 8, b"a"),
+            batch(1, 7, b"b"),
+            batch(3, 8, b"d", transactional=False),
+            marker(4, 7, ABORT),
+            batch(5, 7, b"e"),
+        ]
+        records = b"".join([*kept[:2], batch(2, 7, b"c"), *kept[2:]])
+        found = committed_batches(memoryview(records), [AbortedTransaction(7, 2)])
+        self.assertEqual(bytes(found), b"".join(kept))
+
+    def test_old_formats(self) -> None:
+        """Message sets of old formats have no transactions, and stay."""
+        old = down_convert(memoryview(batch(0, 7, b"a")), 1, start_offset=0, max_bytes=1 << 20)
+        found = committed_batches(memoryview(bytes(old)), [AbortedTransaction(7, 0)])
+        self.assertEqual(bytes(found), bytes(old))

@@ -78,10 +78,17 @@ class ParseClientTests(SynchronousTestCase):
             self.assertIn(f"Kafka option '{name}' is not supported", str(error))
 
     def test_never_less_safe_than_asked(self) -> None:
-        """Encryption and committed reads are not there yet, and are not silently left out."""
-        for name, value in (("security.protocol", "SSL"), ("isolation.level", "read_committed")):
+        """Encryption is not there yet, and a misspelt isolation level does not read all records."""
+        for name, value in (("security.protocol", "SSL"), ("isolation.level", "committed")):
             error = self.assertRaises(SettingError, parse_client, {**BOOTSTRAP, f"kafka.{name}": value})
             self.assertIn(f"kafka.{name}={value}", str(error))
+
+    def test_isolation_level(self) -> None:
+        """Committed records only, in any case of the word; all records by default."""
+        for value, level in (("read_committed", 1), (" READ_COMMITTED ", 1), ("read_uncommitted", 0)):
+            client = parse_client({**BOOTSTRAP, "kafka.isolation.level": value})
+            self.assertEqual(client.isolation_level, level)
+        self.assertEqual(parse_client(BOOTSTRAP).isolation_level, 0)
 
     def test_bad_values(self) -> None:
         """A value of the wrong kind is refused, naming option and value."""

@@ -141,6 +141,14 @@ class PlanTests(SynchronousTestCase):
         wrong = {"subscribe": "t", "startingTimestamp": "600", "endingTimestamp": "500"}
         self.assertIn("start is behind the end", str(self.assertRaises(SettingError, self.plan, **wrong)))
 
+    def test_open_transaction(self) -> None:
+        """With committed records only a log ends at its last stable offset."""
+        cluster = FakeCluster(LOGS)
+        cluster.stable[TopicPartition("t", 0)] = 4
+        for level, end in (("read_committed", 4), ("read_uncommitted", 10)):
+            options = {"kafka.bootstrap.servers": "h:1", "subscribe": "t", "kafka.isolation.level": level}
+            self.assertEqual(plan_batch(cluster, parse_batch(options)), [("t", 0, 0, end), ("t", 1, 5, 7)])
+
 
 class ConnectTests(SynchronousTestCase):
     def test_bad_address(self) -> None:

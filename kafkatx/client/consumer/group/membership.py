@@ -96,7 +96,7 @@ class Membership:
         self._failed = failed
         self._requests = CoordinatorRequests(cluster, self._settings)
         self._commits = OffsetCommits(
-            cluster, self._settings.group_id, self._group_metadata, self._commit_refused
+            cluster, self._settings.group_id, self.group_metadata, self._commit_refused
         )
         self._subscription = Subscription(
             cluster,
@@ -220,7 +220,11 @@ class Membership:
         """Return the group's committed offsets; fails as :meth:`OffsetCommits.fetch`."""
         return await self._commits.fetch(partitions)
 
-    def _group_metadata(self) -> ConsumerGroupMetadata:
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Return the identity to commit with.
+
+        :raises CommitFailed: the member is joining a generation.
+        """
         generation, member_id = self._machine.commit_identity()
         instance_id = self.group_instance_id if member_id else None
         return ConsumerGroupMetadata(self._settings.group_id, generation, member_id, instance_id)

@@ -26,9 +26,11 @@ class LanedCluster(FakeCluster):
         """Record a request."""
         return super().request(node_id, request, version=options["version"], expect_reply=True)
 
-    def version_for(self, node_id: int, request_type: type[Any], **options: Any) -> Deferred[int]:
+    def version_for(
+        self, node_id: int, request_type: type[Any], at_most: int | None = None, **options: Any
+    ) -> Deferred[int]:
         """Return the version."""
-        return super().version_for(node_id, request_type)
+        return super().version_for(node_id, request_type, at_most)
 
 
 class AppenderTests(SynchronousTestCase):

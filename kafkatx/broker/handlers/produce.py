@@ -203,12 +203,12 @@ class _PartitionAppends:
             return _error(data, self._broker.topics.absent(topic, data.index))
         records = data.records
         refused = _refused(partition, data, self._acks, self._version)
-        if refused is CHECK_SCHEMAS:
-            return self._check_schemas(partition, data)
-        if refused is not None:
+        if refused is not None and refused is not CHECK_SCHEMAS:
             return refused
         if self._refusals and partition.topic_partition in self._refusals:
             return _error(data, self._refusals[partition.topic_partition], UNVERIFIED)
+        if refused is not None:
+            return self._check_schemas(partition, data)
         assert isinstance(records, BUFFERS)  # as every decoder gives them
         one_batch = self._version >= ONE_BATCH_SINCE
         done = partition.log.append(
@@ -264,7 +264,7 @@ class _PartitionAppends:
             self._unvalidated,
             self._broker.commit_timeouts,
             self._request.timeout_ms,
-            self._verified,
+            self._broker.verifier.pending if self._verified else None,
         )
 
     def store_many(self) -> ExclusiveResponse[ProduceResponse]:

@@ -19,6 +19,7 @@ from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from kafkatx.broker.produce.verdicts import Verdict
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import LeaseEnded, refusal_code
@@ -155,26 +156,26 @@ class RecordValidator:
         records: memoryview | bytes,
         one_batch: bool,
         first: IAppended,
-        verified: bool = False,
+        verdict: Verdict | None = None,
     ) -> tuple[IAppended, int]:
         """Validate, append and write records.
 
         :param first: the result of the first append, whose error is NEEDS_VALIDATION.
-        :param verified: they may be part of a transaction.
+        :param verdict: they may be part of a transaction, as long as it stands.
         :return: the result, and the leader epoch in which the records are written.
-        :raises RequestError: the log has changed too often, was deleted, or cannot be written to; or the ids
-            of schemas are refused, as :class:`RecordsRefused`.
+        :raises RequestError: the log has changed too often, was deleted, or cannot be written to; the
+            verdict does not stand; or the ids of schemas are refused, as :class:`RecordsRefused`.
         """
-        appended, leader_epoch = first, partition.leader_epoch
+        appended, leader_epoch, verified = first, partition.leader_epoch, verdict is not None
         if first is SCHEMAS_UNCHECKED:
             await self.check_schemas(partition, records)
-            leader_epoch = self._leader_epoch(partition)
+            leader_epoch = self._leader_epoch(partition, verdict)
             appended = partition.log.append(records, leader_epoch, self._now_ms(), one_batch, None, verified)
         for _ in range(MAX_ROUNDS):
             if not isinstance(appended, Unvalidated):
                 break
             validated = await self.validate(appended.validate)
-            leader_epoch = self._leader_epoch(partition)
+            leader_epoch = self._leader_epoch(partition, verdict)
             appended = partition.log.append(
                 records, leader_epoch, self._now_ms(), one_batch, validated, verified
             )
@@ -188,10 +189,11 @@ class RecordValidator:
             raise RequestError(ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror or "")
         return appended, leader_epoch
 
-    def _leader_epoch(self, partition: Partition) -> int:
+    def _leader_epoch(self, partition: Partition, verdict: Verdict | None) -> int:
         """Return the leader epoch of a partition that can still be written to.
 
-        :raises RequestError: it was deleted meanwhile, has another leader, or is a mirror.
+        :raises RequestError: it was deleted meanwhile, has another leader, or is a mirror; or the verdict
+            does not stand.
         """
         name = partition.topic_partition
         if self._topics.find(name.topic, name.partition) is not partition:
@@ -200,4 +202,6 @@ class RecordValidator:
             raise RequestError(partition.error, "the partition's log dir or leader has changed")
         if partition.is_mirror:
             raise RequestError(ErrorCode.POLICY_VIOLATION, "the topic has become a mirror")
+        if verdict is not None:
+            verdict.check()
         return partition.leader_epoch

@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.produce.record_validation import RecordsRefused, RecordValidator
+from kafkatx.broker.produce.verdicts import verdict_on
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts, outcome_now
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.replica.roles import refusal_code
@@ -27,6 +28,9 @@ from kafkatx.wire.messages.produce import (
     PartitionProduceResponse,
     ProduceResponse,
 )
+
+if TYPE_CHECKING:  # with the first transaction
+    from kafkatx.broker.coordinator.transactions.verification import PendingVerifications
 
 ONE_BATCH_SINCE = 3
 ALL = -1
@@ -179,9 +183,13 @@ UnvalidatedPart: TypeAlias = tuple[Partition, memoryview | bytes, IAppended, Par
 
 
 class UnvalidatedProduce(StagedProduce):
-    """A produce request with records that must be validated before they are staged."""
+    """A produce request with records that must be validated before they are staged.
 
-    __slots__ = ("_unvalidated", "_validator", "_verified", "_version")
+    :param verifications: what tells if verified transactions have ended meanwhile; None if the request has no
+        transactional id.
+    """
+
+    __slots__ = ("_unvalidated", "_validator", "_verifications", "_version")
     alone = True
 
     def __init__(
@@ -194,11 +202,11 @@ class UnvalidatedProduce(StagedProduce):
         unvalidated: list[UnvalidatedPart],
         timeouts: CommitTimeouts,
         timeout_ms: int,
-        verified: bool = False,
+        verifications: PendingVerifications | None = None,
     ) -> None:
         super().__init__(acks, response, staged, timeouts, timeout_ms)
         self._validator = validator
-        self._verified = verified
+        self._verifications = verifications
         self._version = version
         self._unvalidated = unvalidated
 
@@ -210,15 +218,17 @@ class UnvalidatedProduce(StagedProduce):
         validator = self._validator
         size = sum(len(records) for _, records, _, _ in self._unvalidated)
         admitted = validator.admit(size)
+        verdicts = [
+            verdict_on(self._verifications, partition, records)
+            for partition, records, _, _ in self._unvalidated
+        ]
         try:
-            for partition, records, first, result in self._unvalidated:
+            for (partition, records, first, result), verdict in zip(self._unvalidated, verdicts, strict=True):
                 try:
                     if not admitted:
                         raise RequestError(ErrorCode.REQUEST_TIMED_OUT, validator.refusal)
                     one_batch = self._version >= ONE_BATCH_SINCE
-                    done, leader_epoch = await validator.append(
-                        partition, records, one_batch, first, self._verified
-                    )
+                    done, leader_epoch = await validator.append(partition, records, one_batch, first, verdict)
                 except RequestError as error:
                     result.error_code, result.error_message = error.code, str(error)
                     if isinstance(error, RecordsRefused):
@@ -230,6 +240,9 @@ class UnvalidatedProduce(StagedProduce):
                     if not done.error:
                         parts.append(StoredPart(partition, result, done.last_offset + 1, leader_epoch))
         finally:
+            for verdict in verdicts:
+                if verdict is not None:
+                    verdict.end()
             if admitted:
                 validator.release(size)
         response = self._respond_written(parts)

@@ -1,7 +1,8 @@
 """Produce requests with a transactional id: what must be asked before their batches may be written.
 
 A batch of a transaction may be written if its producer has an open transaction in the partition already, or
-if the transaction coordinator says so (:mod:`kafkatx.broker.coordinator.transactions.verification`).
+if the transaction coordinator says so (:mod:`kafkatx.broker.coordinator.transactions.verification`). If it is
+validated in a worker before it is written, a marker takes that back (:mod:`kafkatx.broker.produce.verdicts`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.coordinator.transactions.client_errors import ADDS_SINCE_PRODUCE, produce_error
 from kafkatx.broker.coordinator.transactions.verification import Results, TransactionVerifier
+from kafkatx.broker.produce.verdicts import producer_of
 from kafkatx.broker.replica.topics import Topics
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.records.batch import HEADER_BYTES, MAGIC, MAGIC_AT, parse_header
 from kafkatx.transactions.metadata import Producer
 from kafkatx.types import FileSlice, TopicPartition
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest
@@ -84,7 +85,7 @@ def _look(topics: Topics, request: ProduceRequest) -> _Batches:
                 )
             producer = one
             partition = topics.find(topic.name, data.index)
-            if partition is not None and partition.writable and not partition.log.has_transaction(*one):
+            if partition is not None and partition.is_open and not partition.log.has_transaction(*one):
                 unverified.append(TopicPartition(topic.name, data.index))
     return _Batches(producer, unverified)
 
@@ -92,9 +93,7 @@ def _look(topics: Topics, request: ProduceRequest) -> _Batches:
 def _producer(data: PartitionProduceData) -> Producer | None:
     """Return the producer of a transactional batch; None for other records."""
     records = data.records
-    if not records or isinstance(records, FileSlice) or len(records) < HEADER_BYTES:
+    if not records or isinstance(records, FileSlice):
         return None
-    if records[MAGIC_AT] != MAGIC:
-        return None
-    header = parse_header(records)
-    return Producer(header.producer_id, header.producer_epoch) if header.transactional else None
+    found = producer_of(records)
+    return None if found is None else Producer(*found)

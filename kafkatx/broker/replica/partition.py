@@ -56,8 +56,7 @@ class Partition(Awaited):
     :ivar offline: True if the log's directory has failed; ``log`` refuses everything then.
     :ivar internal: True for the broker's own topics.
     :ivar mirror: the record of the mirror that the topic is; None for other topics.
-    :ivar writable: True if clients may produce: this broker leads it, it is not internal, no link fills it,
-        and no ids of schemas must be checked first.
+    :ivar writable: True if clients may produce: :attr:`is_open`, and no ids of schemas are checked first.
     :ivar min_insync_replicas: the setting.
     :ivar min_insync: the same, at most the number of replicas: with fewer in-sync replicas nothing is
         committed, and acks=all is refused.
@@ -178,9 +177,13 @@ class Partition(Awaited):
         """True if a link fills the topic, and clients may not write to it."""
         return self.mirror is not None and not self.mirror.writable
 
+    @property
+    def is_open(self) -> bool:
+        """True if clients may produce: this broker leads it, it is not internal, and no link fills it."""
+        return not (self.error or self.internal or self.is_mirror)
+
     def _allow_writes(self) -> None:
-        closed = self.error or self.internal or self.is_mirror
-        self.writable = not closed and not self.log.config.checks_schemas
+        self.writable = self.is_open and not self.log.config.checks_schemas
 
     def use_mirror(self, mirror: MirrorRecord | None) -> bool:
         """Take over the record of the mirror that the topic is; return True if it is another one.
@@ -227,9 +230,7 @@ class Partition(Awaited):
         """
         try:
             self.log.begin_epoch(leader_epoch)
-        except (
-            OSError
-        ) as error:  # its log dir may be offline by now; if not, the first record notes the epoch
+        except OSError as error:  # its log dir may be offline; if not, the first record notes the epoch
             self._log.error(
                 "the leader epoch {epoch} of {partition} could not be noted: {error}",
                 epoch=leader_epoch,

@@ -5,8 +5,9 @@ transaction. From Produce 12 and TxnOffsetCommit 5 on, it adds the partition. Wi
 batch of a producer that was fenced, or whose transaction has ended, would begin a transaction that no marker
 ever ends.
 
-A marker that is written while the question is under way takes the answer back:
-:class:`PendingVerifications` tells. It touches the connections to other brokers and the clock.
+A marker that is written while the question is under way takes the answer back, and also later, until the
+batch is written: :class:`PendingVerifications` tells. It touches the connections to other brokers and the
+clock.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ Results: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 
 class PendingVerifications:
-    """The questions to coordinators that are under way, by partition and producer id."""
+    """The questions to coordinators that are under way, by partition and producer id.
+
+    A question goes on until the batch that it is about is written, if that has to be validated first.
+    """
 
     def __init__(self) -> None:
         self._begun: dict[tuple[TopicPartition, int], dict[object, None]] = {}
@@ -61,6 +65,10 @@ class PendingVerifications:
         if not tokens:
             del self._begun[partition, producer_id]
         return True
+
+    def stands(self, token: object, partition: TopicPartition, producer_id: int) -> bool:
+        """Return True if no marker was written in a partition since a question, which goes on."""
+        return token in self._begun.get((partition, producer_id), ())
 
     def marker_written(self, partition: TopicPartition, producer_id: int) -> None:
         """Take back the answers to all questions about a producer in a partition."""

@@ -1,14 +1,15 @@
 """AddPartitionsToTxn (key 24), versions 0-5: partitions will be part of a transaction.
 
-*   0-3 come from clients. If a partition does not exist none is added, and the others have
-    OPERATION_NOT_ATTEMPTED. Before version 2 a fenced producer is told INVALID_PRODUCER_EPOCH.
+*   0-3 come from clients. If a partition does not exist, or a link fills its topic, none is added, and the
+    others have OPERATION_NOT_ATTEMPTED. Before version 2 a fenced producer is told INVALID_PRODUCER_EPOCH.
 *   4-5 come from brokers, for several transactions, and may ask only whether the partitions are in them
-    (:mod:`kafkatx.broker.coordinator.transactions.verification`).
+    (:mod:`kafkatx.broker.coordinator.transactions.verification`). They lead the partitions, and know
+    themselves whether clients may write to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from twisted.internet.defer import Deferred
@@ -16,6 +17,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.transactions.client_errors import known_error
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.replica.logs.topic_settings import mirror_of
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import TRANSACTION_STATE
@@ -47,9 +49,9 @@ def answer(
             raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "this listener is not for brokers")
         return Deferred.fromCoroutine(_add_several(broker, request))
     topics, version = request.v3_and_below_topics, context.version
-    invalid = {one: error for one in _partitions(topics) if (error := _refusal(broker, one))}
-    if invalid:
-        return _respond(topics, lambda one: invalid.get(one, ErrorCode.OPERATION_NOT_ATTEMPTED))
+    refusals = _refusals(broker, _partitions(topics))
+    if refusals:
+        return _respond(topics, refusals.__getitem__)
     producer = Producer(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     transactional_id = request.v3_and_below_transactional_id
     added = broker.transactions.add(transactional_id, producer, list(_partitions(topics)), TV1)
@@ -66,8 +68,19 @@ def _refusal(broker: Broker, partition: TopicPartition) -> ErrorCode:
     if partition.topic == TRANSACTION_STATE:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     topic = broker.metadata.state.topics.get(partition.topic)
-    exists = topic is not None and 0 <= partition.partition < len(topic.partitions)
-    return ErrorCode.NONE if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if topic is None or not 0 <= partition.partition < len(topic.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    mirror = mirror_of(topic)
+    is_filled = mirror is not None and not mirror.writable
+    return ErrorCode.POLICY_VIOLATION if is_filled else ErrorCode.NONE
+
+
+def _refusals(broker: Broker, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+    """Return an error for each partition; none at all if all may be added."""
+    errors = {one: _refusal(broker, one) for one in partitions}
+    if not any(errors.values()):
+        return {}
+    return {one: error or ErrorCode.OPERATION_NOT_ATTEMPTED for one, error in errors.items()}
 
 
 def _respond_all(

@@ -63,7 +63,7 @@ def verdict_on(
     return None if pending is None or producer is None else Verdict(pending, partition, *producer)
 
 
-def producer_of(records: memoryview | bytes) -> tuple[int, int] | None:
+def producer_of(records: memoryview | bytes | bytearray) -> tuple[int, int] | None:
     """Return the producer id and epoch of a transactional batch; None for other records."""
     if len(records) < HEADER_BYTES or records[MAGIC_AT] != MAGIC:
         return None

@@ -167,7 +167,8 @@ class SchemaTests(TransactionsTestCase):
         """A batch whose transaction has ended during the check is not written."""
         producer = self.producer()
         self.add(producer, 0, topic="checked")
-        self.checking = checking = Deferred()
+        checking: Deferred[None] = Deferred()
+        self.checking = checking
         reply = self.send(producer)
         self.end(producer, False)
         checking.callback(None)

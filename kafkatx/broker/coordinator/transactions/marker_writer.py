@@ -21,6 +21,9 @@ from kafkatx.types import Marker as LogMarker
 from kafkatx.types import TopicPartition
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
+REFUSED_BY_MIRROR = ErrorCode.POLICY_VIOLATION
+"""A link alone writes to the partition: a transaction of this cluster cannot have records there."""
+
 _TO_COORDINATORS = {
     ErrorCode.NOT_COORDINATOR: NOT_LEADER,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: NOT_LEADER,
@@ -51,6 +54,8 @@ class MarkerWriter:
     ) -> ErrorCode | Deferred[ErrorCode]:
         """Write one marker; return NONE when all in-sync replicas have it, or the error.
 
+        It is not written to a mirror before its promotion: POLICY_VIOLATION.
+
         :return: also a Deferred of that, which never fails.
         """
         record = LogMarker(marker.commit, coordinator_epoch)
@@ -80,6 +85,8 @@ class MarkerWriter:
         found = self._topics.find(*partition)
         if found is None:
             return self._topics.absent(*partition)
+        if found.is_mirror and not found.error:
+            return REFUSED_BY_MIRROR
         error = self._writer.stage_marker(found, marker.producer, record, bumps_epoch)
         if error:
             return error

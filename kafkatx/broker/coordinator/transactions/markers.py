@@ -31,8 +31,10 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 MOST_AT_ONCE = 200
 """Own partitions of one transaction that are written in one turn of the reactor."""
 
-OBSOLETE = ErrorCode.INVALID_PRODUCER_EPOCH
-"""The partition knows a later epoch of the producer: the marker's transaction has been ended there."""
+FINAL = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.POLICY_VIOLATION)
+"""Errors after which a marker is not sent again: the partition knows a later epoch of the producer, so that
+the marker's transaction has been ended there; or a mirror link alone writes to it, so that it has no records
+of the transaction. That may be if a topic was deleted, and mirrored under its name."""
 
 
 class LocalMarkers(Protocol):
@@ -172,7 +174,7 @@ class MarkerSender:
 
     def _take(self, sending: Sending, partition: TopicPartition, error: ErrorCode) -> None:
         """Take the result of one marker in."""
-        if not error or error == OBSOLETE:
+        if not error or error in FINAL:
             sending.left.discard(partition)
         if error:
             self._limited_log.warn(
@@ -180,7 +182,7 @@ class MarkerSender:
                 id=quoted(sending.transaction.transactional_id),
                 partition=partition,
                 error=error.name,
-                then="" if error == OBSOLETE else "; it is sent again",
+                then="" if error in FINAL else "; it is sent again",
             )
 
     def _settle(self, sending: Sending, partition: TopicPartition, error: ErrorCode) -> None:

@@ -195,6 +195,12 @@ class SenderTests(SynchronousTestCase):
         self.assertFalse(self.write(A))
         self.assertEqual(self.sender.count, 1)
 
+    def test_mirror(self) -> None:
+        """A partition that a mirror link fills has no records of the transaction, and needs no marker."""
+        self.local.result = ErrorCode.POLICY_VIOLATION
+        self.assertTrue(self.write(A))
+        self.assertEqual(self.sender.count, 0)
+
     def test_dropped(self) -> None:
         """The markers of a dropped shard are not sent any more, and their results count for nothing."""
         self.write(B)

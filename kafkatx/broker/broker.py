@@ -155,6 +155,7 @@ class Broker:
             self.topic_commands,
             self.groups.topic,
             clock,
+            now_ms,
             self.limited_log,
             make_endpoint,
         )

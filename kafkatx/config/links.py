@@ -26,7 +26,6 @@ class LinkSettings:
     :ivar paused: regular expression of the mirrored topics that should be paused.
     :ivar promoted: regular expression of the mirrored topics that should be promoted.
     :ivar client: settings of clients of the source, by Kafka's names, as they were set.
-    :ivar promote_open_transactions: a partition with an open transaction may be promoted.
     :ivar refresh_interval_ms: interval of the comparison of topics, partitions and configs.
     :ivar groups_interval_ms: interval at which offsets of groups are copied.
     """
@@ -39,7 +38,6 @@ class LinkSettings:
     paused: str
     promoted: str
     client: Mapping[str, str]
-    promote_open_transactions: bool = False
     refresh_interval_ms: int = 5000
     groups_interval_ms: int = 5000
 
@@ -70,7 +68,6 @@ def settings_of(config: BrokerConfig, link: str) -> LinkSettings:
         value("paused"),
         value("promoted"),
         client,
-        value("promote.open.transactions"),
         value("refresh.interval.ms"),
         value("groups.interval.ms"),
     )

@@ -15,7 +15,6 @@ LINK = {
     "mirror.dc1.rate.bytes": "1000",
     "mirror.dc1.paused": "clicks",
     "mirror.dc1.promoted": "orders",
-    "mirror.dc1.promote.open.transactions": "true",
     "mirror.dc1.refresh.interval.ms": "200",
     "mirror.dc1.groups.interval.ms": "300",
     "mirror.dc1.client.id": "mirror",
@@ -36,7 +35,6 @@ class LinkSettingsTests(SynchronousTestCase):
             "clicks",
             "orders",
             {"client.id": "mirror", "request.timeout.ms": "4000"},
-            True,
             200,
             300,
         )

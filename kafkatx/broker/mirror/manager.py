@@ -4,11 +4,12 @@ It touches the cluster's metadata, the clock, and the sources of links (:mod:`~k
 Roles and records of topics come from :mod:`kafkatx.broker.replica.topics`, links from the broker's settings.
 Each partition is mirrored by its leader. In the state ``promoting`` the leader raises its epoch above all
 that the log has: so what producers write after the promotion is told apart from what the source writes.
+What was open then, :mod:`~kafkatx.broker.mirror.promotion_markers` ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.interfaces import IReactorTime
@@ -20,6 +21,7 @@ from zope.interface import implementer
 from kafkatx.broker.mirror.leader_epochs import LeaderEpochs
 from kafkatx.broker.mirror.link import Link, client_settings
 from kafkatx.broker.mirror.mirrored_partition import MirroredPartition
+from kafkatx.broker.mirror.promotion_markers import PromotionMarkers
 from kafkatx.broker.mirror.status import IMirrorStatus, LinkStatus, MirrorStatus
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.partition import Partition
@@ -61,6 +63,7 @@ class MirrorManager:
         topics: Topics,
         replicas: ReplicaManager,
         clock: IReactorTime,
+        now_ms: Callable[[], int],
         limited_log: LimitedLog,
         make_endpoint: MakeEndpoint | None = None,
     ) -> None:
@@ -71,6 +74,7 @@ class MirrorManager:
         self._make_endpoint = make_endpoint
         self._broker_id: int = config.get("broker.id")
         self._epochs = LeaderEpochs(metadata, self._broker_id)
+        self._markers = PromotionMarkers(replicas, clock, now_ms, limited_log)
         self._backoff = Backoff(first_ms=FIRST_PAUSE_MS, longest_ms=LONGEST_PAUSE_MS)
         self._mirrored: dict[Partition, MirroredPartition] = {}
         self._links: dict[str, Link] = {}
@@ -129,6 +133,7 @@ class MirrorManager:
         """Mirror a partition as its role and its topic's record say: both may have changed."""
         if self._stopped:
             return
+        self._markers.look_at(partition)
         record, known = partition.mirror, self._mirrored.get(partition)
         if record is None or not isinstance(partition.role, Leading):
             if known is not None:
@@ -215,6 +220,7 @@ class MirrorManager:
     def stop(self) -> Deferred[None]:
         """End all fetches; fires when every connection is closed. Nothing is appended any more."""
         self._stopped = True
+        self._markers.stop()
         if self._timer.running:
             self._timer.stop()
         for link in list(self._links.values()):

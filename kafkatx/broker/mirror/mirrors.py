@@ -6,7 +6,7 @@ It touches nothing itself: :mod:`kafkatx.broker.mirror.manager` copies records, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -51,6 +51,7 @@ class Mirrors:
         commands: TopicCommands,
         offsets: InternalTopic,
         clock: IReactorTime,
+        now_ms: Callable[[], int],
         limited_log: LimitedLog,
         make_endpoint: MakeEndpoint | None = None,
     ) -> None:
@@ -61,6 +62,7 @@ class Mirrors:
         self._commands = commands
         self._offsets = offsets
         self._clock = clock
+        self._now_ms = now_ms
         self._limited_log = limited_log
         self._make_endpoint = make_endpoint
         self._manager: MirrorManager | None = None
@@ -115,7 +117,9 @@ class Mirrors:
 
         clock, log, endpoints = self._clock, self._limited_log, self._make_endpoint
         config, metadata = self._config, self._metadata
-        self._manager = MirrorManager(config, metadata, self._topics, self._replicas, clock, log, endpoints)
+        self._manager = MirrorManager(
+            config, metadata, self._topics, self._replicas, clock, self._now_ms, log, endpoints
+        )
         if self._own_address is None:
             return
         from kafkatx.broker.mirror.control.controller import MirrorController

@@ -35,12 +35,6 @@ Examples:
 @click.option(
     "-t", "--topic", "topics", metavar="TOPIC", multiple=True, help="Topic; repeatable. By default all."
 )
-@click.option(
-    "--open-transactions",
-    is_flag=True,
-    help="Promote partitions, too, with a transaction without an end. Readers with read_committed wait "
-    "there for ever.",
-)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--wait",
@@ -53,7 +47,6 @@ Examples:
 def promote(
     name: str,
     topics: tuple[str, ...],
-    open_transactions: bool,
     yes: bool,
     wait: float,
     bootstrap: str,
@@ -62,8 +55,9 @@ def promote(
     """Promote all mirrors of the link NAME, or some topics. This cannot be undone.
 
     A promoted topic takes records from producers, and none from the link any more. Groups go on at their
-    offsets, those beyond the end of the topic at the end. The source need not be there. What it has got and
-    the mirror has not is not in the promoted topic: stop its producers first, and wait until the lag is 0.
+    offsets, those beyond the end of the topic at the end; open transactions are aborted. The source need not
+    be there. What it has got and the mirror has not is not in the promoted topic: stop its producers first,
+    and wait until the lag is 0.
     Exit code 1: with --wait, a topic was not promoted in that time.
     """
     from kafkatx.clientcore.admin import mirror_links as links
@@ -75,12 +69,10 @@ def promote(
         if not left:
             say(f"link {name} has no mirrors that are not promoted already")
             return 0
-        _warn_of_lag(chosen)
+        _warn(chosen)
         confirm(f"Promote {len(left)} topics of link {name}? This cannot be undone.", yes)
         pattern = of_link(cluster, name).get(links.PROMOTED, "")
         values = {links.PROMOTED: links.with_topics(pattern, topics)}
-        if open_transactions:
-            values[links.WITH_OPEN_TRANSACTIONS] = "true"
         alter(cluster, name, values)
         if not wait:
             say(f"the promotion has begun: `kafkatx mirror status {name}` shows how far it is")
@@ -88,14 +80,17 @@ def promote(
         return _complete(cluster, name, left, wait)
 
 
-def _warn_of_lag(partitions: Sequence[MirrorStatus]) -> None:
-    """Tell of records at the source that would not be in the promoted topics."""
+def _warn(partitions: Sequence[MirrorStatus]) -> None:
+    """Tell of records at the source that would not be in the promoted topics, and of open transactions."""
     behind = [one for one in partitions if one.lag > 0 and one.state != PROMOTED]
     unknown = sum(one.lag < 0 and one.state != PROMOTED for one in partitions)
     if behind:
         say(f"{sum(one.lag for one in behind)} offsets of {len(behind)} partitions are not here yet")
     if unknown:
         say(f"the lag of {unknown} partitions is not known")
+    unfinished = sum(one.open_transaction >= 0 and one.state != PROMOTED for one in partitions)
+    if unfinished:
+        say(f"{unfinished} partitions have open transactions, which will be aborted")
 
 
 def _complete(cluster: Cluster, link: str, topics: Sequence[str], wait_s: float) -> int:

@@ -22,7 +22,6 @@ LINKS = "mirror.links"
 PREFIX = "mirror."
 BOOTSTRAP_SERVERS, TOPICS, GROUPS, RATE = "bootstrap.servers", "topics", "groups", "rate.bytes"
 PAUSED, PROMOTED = "paused", "promoted"
-WITH_OPEN_TRANSACTIONS = "promote.open.transactions"
 
 EVERY_TOPIC = ".*"
 

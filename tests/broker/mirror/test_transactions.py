@@ -10,7 +10,7 @@ from kafkatx.transactions.actions import Marker
 from kafkatx.transactions.metadata import Producer
 from kafkatx.types import TopicPartition
 from tests.broker.mirror.case import PROMOTED, MirrorCase
-from tests.broker.transactional import TV1_PRODUCE, TV2_PRODUCE, TransactionsTestCase
+from tests.broker.transactional import TV1_PRODUCE, TV2_PRODUCE, TransactionsTestCase, batch
 
 POLICY_VIOLATION = ErrorCode.POLICY_VIOLATION
 A = TopicPartition("t", 0)
@@ -20,14 +20,14 @@ UNPROMOTED = (MirrorState.MIRRORING, MirrorState.PAUSED, MirrorState.FAILED, Mir
 class OwnTransactionsTests(MirrorCase, TransactionsTestCase):
     """Mirrors while their link alone writes to them."""
 
-    def make_target(self) -> None:
-        """Mirror a topic with one record, in place of the one that is here."""
+    def make_target(self, end: int = 1) -> None:
+        """Mirror a topic, whose last record is plain, in place of the one that is here."""
         self.log.add(b"a")
         self.delete_topic()
         self.link()
         self.make_mirror()
         self.pump()
-        self.assertEqual(self.partition.log.log_end_offset, 1)
+        self.assertEqual(self.partition.log.log_end_offset, end)
 
     def delete_topic(self) -> None:
         """Delete topic t."""
@@ -49,7 +49,7 @@ class OwnTransactionsTests(MirrorCase, TransactionsTestCase):
         self.assertEqual(self.write(producer, b"x", version=TV2_PRODUCE), 0)
 
     def test_marker(self) -> None:
-        """A marker is refused until then; no question of a producer is kept for it."""
+        """A marker is refused until then."""
         self.make_target()
         marker = Marker(Producer(*self.producer()), True, 0)
         for state in UNPROMOTED:
@@ -58,6 +58,22 @@ class OwnTransactionsTests(MirrorCase, TransactionsTestCase):
         self.assertEqual(self.partition.log.log_end_offset, 1)
         self.change_record(state=PROMOTED, ends=(1,))
         self.assertEqual(self.broker.marker_writer.write(A, marker, 0), ErrorCode.NONE)
+
+    def test_promoted(self) -> None:
+        """Readers of committed records pass what was open at the source; own transactions stay open."""
+        self.log.add_batch(batch([b"open"], (77, 0)))
+        self.make_target(2)
+        self.change_record(state=MirrorState.PROMOTING, attempt=1)
+        self.pump(0.1)
+        self.assertEqual(self.fetched(), ([], 0))
+        self.change_record(state=PROMOTED, ends=(2,))
+        self.assertEqual(self.fetched()[1], 3)
+        producer = self.producer()
+        self.assertEqual(self.write(producer, b"own", version=TV2_PRODUCE), 0)
+        self.change_record(reason="looked at again")
+        self.assertEqual((self.fetched()[1], self.partition.log.log_end_offset), (3, 4))
+        self.end(producer)
+        self.assertEqual(self.fetched(), ([b"open", b"a", b"own"], 5))
 
     def test_open_meanwhile(self) -> None:
         """A transaction in a topic that was deleted, and mirrored under its name, ends without its marker."""

@@ -30,7 +30,7 @@ def compressed(producer: tuple[int, int], sequence: int = 0, transactional: bool
 
 class VerdictTests(TransactionsTestCase):
     def setUp(self) -> None:
-        """Let the worker wait until the test says so."""
+        """Make workers that work when the test says so."""
         super().setUp()
         self.workers = Held()
         self.patch(self.broker.validator, "_workers", self.workers)
@@ -44,7 +44,7 @@ class VerdictTests(TransactionsTestCase):
         return reply
 
     def errors(self, reply: Deferred[Any], version: int = TV1_PRODUCE) -> list[int]:
-        """Let the worker work; return the error of each partition."""
+        """Return the error of each partition, when the worker has worked."""
         self.workers.work()
         (topic,) = self.response(0, version, self.successResultOf(reply)).responses
         return [result.error_code for result in topic.partition_responses]
@@ -82,7 +82,7 @@ class VerdictTests(TransactionsTestCase):
             self.check_hanging()
 
     def test_ended_after_begin(self) -> None:
-        """So it is if the partition had the transaction already, and nothing was asked."""
+        """The same holds if the partition had the transaction already, and nothing was asked."""
         producer = self.producer()
         self.add(producer, 0)
         self.assertEqual(self.write(producer, b"x"), 0)

@@ -31,16 +31,22 @@ class PromoteTests(LinkCase):
         """All topics of the link are to be promoted; what is missing here is told before."""
         self.mirror("promote", "dc1", "--yes")
         self.assertEqual(self.settings["mirror.dc1.promoted"], ".*")
-        self.assertNotIn("mirror.dc1.promote.open.transactions", self.settings)
         self.assertIn("3 offsets of 1 partitions are not here yet", self.err.text())
         self.assertIn("the promotion has begun", self.err.text())
 
     def test_some(self) -> None:
         """Some topics are added to those that are to be promoted."""
         self.settings["mirror.dc1.promoted"] = "u"
-        self.mirror("promote", "dc1", "-t", "t", "--yes", "--open-transactions")
+        self.mirror("promote", "dc1", "-t", "t", "--yes")
         self.assertEqual(self.settings["mirror.dc1.promoted"], "t|u")
-        self.assertEqual(self.settings["mirror.dc1.promote.open.transactions"], "true")
+
+    def test_open_transactions(self) -> None:
+        """It tells of open transactions, unless there are none."""
+        self.mirror("promote", "dc1", "--yes")
+        self.assertNotIn("open transactions", self.err.text())
+        self.cluster.mirrored = {1: [T0, attrs.evolve(T1, open_transaction=0), U0]}
+        self.mirror("promote", "dc1", "--yes")
+        self.assertIn("1 partitions have open transactions, which will be aborted", self.err.text())
 
     def test_asks(self) -> None:
         """It asks, with a warning that there is no way back, and changes nothing without an answer."""

@@ -5,9 +5,9 @@ by another controller as well: a write names the record that it replaces, and is
 by now. A promotion takes these steps::
 
     record                            step
-    mirroring, paused or failed       Write: promoting, the next attempt; or a reason: an open transaction
+    mirroring, paused or failed       Write: promoting, the next attempt
     promoting                         Wait, until the leader of each partition has stopped in this attempt
-    promoting                         Write: the ends, for good; or back to mirroring: an open transaction
+    promoting                         Write: the ends, for good
     promoting, with ends              RaiseProducerIds, ClampGroups
     promoting, with ends              Write: promoted, for good
 
@@ -15,7 +15,8 @@ Why the ends hold: a leader stops when it knows the record of the attempt, and s
 A later leader knows the record, since that was written before its election; so no leader appends any more, in
 this attempt. A leader counts if its epoch is that of the cluster's state as the controller knows it, which is
 later than the record; and if its high watermark is its log's end, so that every in-sync replica has all of
-the log.
+the log. Transactions that are open at the ends are aborted by the leaders, once the record says *promoted*
+(:mod:`kafkatx.broker.mirror.promotion_markers`).
 """
 
 from __future__ import annotations
@@ -31,14 +32,10 @@ from kafkatx.config.mirror_record import MirrorRecord, MirrorState
 
 @attrs.frozen
 class Wanted:
-    """The state that the settings want for a topic.
-
-    :ivar open_transactions: partitions may be promoted although a transaction is open.
-    """
+    """The state that the settings want for a topic."""
 
     paused: bool = False
     promoted: bool = False
-    open_transactions: bool = False
 
 
 @attrs.frozen
@@ -102,7 +99,7 @@ def next_step(record: MirrorRecord, wanted: Wanted, view: View, done: Done) -> S
             return _finish(record, record.ends, view, done)
         return _stop(record, wanted, view)
     if wanted.promoted:
-        return _begin(record, wanted, view)
+        return _begin(record, view)
     return _write(record, attrs.evolve(record, state=_resting(record, wanted), reason=_kept_reason(record)))
 
 
@@ -121,16 +118,12 @@ def _write(before: MirrorRecord, after: MirrorRecord) -> Write | None:
     return None if before == after else Write(before, after)
 
 
-def _begin(record: MirrorRecord, wanted: Wanted, view: View) -> Step:
-    """Begin a promotion; not while a transaction is open, since its end could still come."""
+def _begin(record: MirrorRecord, view: View) -> Step:
+    """Begin a promotion when all leaders answer."""
     for number, epoch in enumerate(view.epochs):
         report = view.reports.get(number)
         if report is None or not is_current(report, epoch):
             return Wait(f"the leader of partition {number} does not answer, or there is none")
-    reason = open_transaction(view, wanted)
-    if reason:
-        waiting = attrs.evolve(record, state=_resting(record, wanted), reason=reason)
-        return _write(record, waiting) or Wait(reason)
     return Write(
         record,
         attrs.evolve(record, state=MirrorState.PROMOTING, reason="", ends=None, attempt=record.attempt + 1),
@@ -139,9 +132,8 @@ def _begin(record: MirrorRecord, wanted: Wanted, view: View) -> Step:
 
 def _stop(record: MirrorRecord, wanted: Wanted, view: View) -> Step:
     """Note the ends when every leader has stopped."""
-    resting = attrs.evolve(record, state=_resting(record, wanted))
     if not wanted.promoted:
-        return Write(record, resting)
+        return Write(record, attrs.evolve(record, state=_resting(record, wanted)))
     for number, epoch in enumerate(view.epochs):
         report = view.reports.get(number)
         if report is None or not is_current(report, epoch):
@@ -150,9 +142,6 @@ def _stop(record: MirrorRecord, wanted: Wanted, view: View) -> Step:
             return Wait(f"the leader of partition {number} has not stopped yet")
         if not is_replicated(report):
             return Wait(f"replicas of partition {number} do not have all of it yet")
-    reason = open_transaction(view, wanted)
-    if reason:
-        return Write(record, attrs.evolve(resting, reason=reason))
     ends = tuple(view.reports[number].log_end for number in range(len(view.epochs)))
     return Write(record, attrs.evolve(record, ends=ends))
 
@@ -187,21 +176,6 @@ def has_stopped(report: MirrorStatus) -> bool:
 def is_replicated(report: MirrorStatus) -> bool:
     """Return True if every in-sync replica has the whole log, so that any of them may lead."""
     return 0 <= report.log_end == report.high_watermark
-
-
-def open_transaction(view: View, wanted: Wanted) -> str:
-    """Return why open transactions hinder a promotion; empty if they do not."""
-    if wanted.open_transactions:
-        return ""
-    for number in range(len(view.epochs)):
-        report = view.reports.get(number)
-        if report is not None and report.open_transaction >= 0:
-            return (
-                f"not promoted: partition {number} has had a transaction without an end since offset"
-                f" {report.open_transaction}. Readers with read_committed would wait there for ever. It is"
-                " promoted when the end comes; or at once with promote.open.transactions=true"
-            )
-    return ""
 
 
 def greatest_producer_id(reports: Iterable[MirrorStatus]) -> int:

@@ -235,7 +235,7 @@ class StatesRound:
 
 def _wanted(config: BrokerConfig, name: str, record: MirrorRecord) -> Wanted:
     link = settings_of(config, record.link)
-    return Wanted(matches(link.paused, name), matches(link.promoted, name), link.promote_open_transactions)
+    return Wanted(matches(link.paused, name), matches(link.promoted, name))
 
 
 async def raise_producer_ids(metadata: IMetadataStore, above: int) -> None:

@@ -87,12 +87,6 @@ _pattern(
     "Mirrored topics that should be promoted: a regular expression. A promoted topic takes records from "
     "producers and none from the link any more. That cannot be undone.",
 )
-FAMILY.boolean(
-    "promote.open.transactions",
-    False,
-    "Promote partitions, too, that have a transaction without an end.",
-    dynamic=True,
-)
 FAMILY.long(
     "refresh.interval.ms",
     5000,

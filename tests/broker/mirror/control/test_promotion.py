@@ -111,29 +111,10 @@ class StepTests(SynchronousTestCase):
         self.assertEqual(step(ENDED, Wanted()), RaiseProducerIds(7))
 
     def test_open_transaction(self) -> None:
-        """An open transaction hinders the beginning, with a reason that says what to do, once."""
-        seen = view({}, {"open_transaction": 3})
-        written = step(RECORD, seen=seen)
-        assert isinstance(written, Write)
-        self.assertIs(written.after.state, MirrorState.MIRRORING)
-        self.assertIn("partition 1 has had a transaction without an end since offset 3", written.after.reason)
-        self.assertIsInstance(step(written.after, seen=seen), Wait)
-        self.assertEqual(step(written.after), Write(written.after, PROMOTING))
-        self.assertEqual(step(written.after, Wanted()), Write(written.after, RECORD))
-
-    def test_opened_meanwhile(self) -> None:
-        """With a transaction from just before the stop, the topic is mirrored again: its end may come."""
-        written = step(PROMOTING, seen=view({"open_transaction": 3}))
-        assert isinstance(written, Write)
-        self.assertIs(written.after.state, MirrorState.MIRRORING)
-        self.assertIn("since offset 3", written.after.reason)
-
-    def test_open_transaction_allowed(self) -> None:
-        """A setting promotes all the same."""
-        wanted = Wanted(promoted=True, open_transactions=True)
+        """Open transactions hinder nothing: leaders abort them after the promotion."""
         seen = view({"open_transaction": 3})
-        self.assertEqual(step(RECORD, wanted, seen), Write(RECORD, PROMOTING))
-        self.assertEqual(step(PROMOTING, wanted, seen), Write(PROMOTING, ENDED))
+        self.assertEqual(step(RECORD, seen=seen), Write(RECORD, PROMOTING))
+        self.assertEqual(step(PROMOTING, seen=seen), Write(PROMOTING, ENDED))
 
     def test_producer_ids(self) -> None:
         """Ids that no cluster hands out do not count, up to the greatest that there can be."""
@@ -159,7 +140,7 @@ def _skip(done: str) -> Callable[..., Any]:
     return finish
 
 
-def _begin_without_look(record: MirrorRecord, wanted: Wanted, seen: View) -> Step:
+def _begin_without_look(record: MirrorRecord, seen: View) -> Step:
     return Write(record, attrs.evolve(record, state=MirrorState.PROMOTING, reason="", attempt=record.attempt))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from kafkatx.testing.messages import create_topic
 from tests.integration.links import LinkCase
@@ -46,6 +46,26 @@ class OpenTransactionTests(LinkCase):
             if message is not None and not message.error():
                 values.append(message.value() or b"")
         return values
+
+    def test_refused(self) -> None:
+        """A transaction of the target with a mirror in it has to be aborted, and the producer goes on."""
+        create_topic(self.source.bootstrap, TOPIC, 1, {})
+        self.add(TOPIC)
+        self.caught_up(1)
+        create_topic(self.target, "other", 1, {})
+        own = self.producer("own", self.target)
+        own.begin_transaction()
+        own.produce("other", b"x")
+        self.assertEqual(own.flush(LONG_S), 0)
+        own.produce(TOPIC, b"refused", partition=0)
+        failed = self.assertRaises(KafkaException, own.commit_transaction, LONG_S).args[0]
+        self.assertTrue(failed.txn_requires_abort(), failed)
+        self.assertIn("Policy", str(failed))
+        own.abort_transaction(LONG_S)
+        own.begin_transaction()
+        own.produce("other", b"y")
+        own.commit_transaction(LONG_S)
+        self.assertEqual(self.status()[0].log_end, 0)
 
     def test_promotion(self) -> None:
         """Committed values are read, open ones are not, and transactions of the target follow."""

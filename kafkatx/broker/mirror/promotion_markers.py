@@ -57,7 +57,6 @@ class PromotionMarkers:
 
     def look_at(self, partition: Partition) -> None:
         """Abort what was left open, if this broker leads the partition and its topic is promoted."""
-        self._failed.pop(partition, None)
         record, number = partition.mirror, partition.topic_partition.partition
         if record is None or not record.writable or not isinstance(partition.role, Leading):
             return
@@ -102,7 +101,8 @@ class PromotionMarkers:
 
     def _again(self) -> None:
         self._timer = None
-        for partition in list(self._failed):
+        failed, self._failed = self._failed, {}
+        for partition in failed:
             self.look_at(partition)
 
     def stop(self) -> None:

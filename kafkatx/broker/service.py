@@ -156,6 +156,11 @@ class BrokerService(Service):
             cluster=self.broker.metadata.state.cluster_id,
         )
 
+    @property
+    def http_url(self) -> str | None:
+        """The URL of the HTTP listener for programs on this machine; None if there is none."""
+        return None if self.http is None else self.http.urls[0]
+
     def _listen_for_http(self, host: str) -> tuple[str, int] | None:
         """Bind the ports of the HTTP listener, if there is one; return its address for other brokers.
 

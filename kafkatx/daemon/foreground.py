@@ -56,6 +56,10 @@ class DaemonService(Protocol):
     bootstrap: str
     advertised: str
 
+    @property
+    def http_url(self) -> str | None:
+        """The URL of the HTTP listener."""
+
     def privilegedStartService(self) -> None:
         """Install signal handlers."""
 

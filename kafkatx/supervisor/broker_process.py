@@ -65,7 +65,7 @@ def _run(order: Order) -> int:
 
     begin(order.log_level, order.log_format, order.name)
     try:
-        failure = run_member(order, lambda address: _report(Report(None, address)))
+        failure = run_member(order, lambda address, http: _report(Report(None, address, http)))
     except KafkaTXError as error:
         failure = str(error)
     if failure is None:

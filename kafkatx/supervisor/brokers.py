@@ -63,12 +63,14 @@ class Brokers:
 
     :param names: their names in the log.
     :ivar started: fires when all of them serve for the first time; fails with SettingError if one cannot.
+    :ivar http_url: URL of the HTTP listener of the first one; None if it has none, or does not serve yet.
     """
 
     _log = Logger()
 
     def __init__(self, names: Sequence[str], start: Start, clock: IReactorTime) -> None:
         self.started: Deferred[None] = Deferred()
+        self.http_url: str | None = None
         self._members = [_Member(index, name) for index, name in enumerate(names)]
         self._start = start
         self._clock = clock
@@ -124,6 +126,8 @@ class Brokers:
             member.why = report.failure
             return
         member.ready_at_s = self._clock.seconds()
+        if member.index == 0:
+            self.http_url = report.http
         pid = None if member.process is None else member.process.pid
         self._log.info(
             "broker {name} is ready: {address} (process {pid})",

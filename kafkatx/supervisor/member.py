@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from kafkatx.daemon.foreground import MainReactor, run
+from kafkatx.daemon.foreground import DaemonService, MainReactor, run
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.service import ProcessService
 from kafkatx.daemon.settings_source import SettingsSource
@@ -81,10 +81,11 @@ class MemberService(ProcessService):
         return super().write_note(note, pid_file=False) if self._notes else succeed(None)
 
 
-def run_member(order: Order, ready: Callable[[str], None]) -> str | None:
+def run_member(order: Order, ready: Callable[[str, str | None], None]) -> str | None:
     """Run a broker until it is stopped; return why it failed, or None.
 
-    :param ready: called with ``host:port`` that it advertises when clients can connect.
+    :param ready: called when clients can connect, with ``host:port`` that it advertises, and the URL of its
+        HTTP listener.
     :raises SettingError: the settings are wrong.
     """
 
@@ -98,4 +99,7 @@ def run_member(order: Order, ready: Callable[[str], None]) -> str | None:
         reactor.callWhenRunning(lifeline.attach, reactor)
         return MemberService(order, reactor, reloads=reloads)
 
-    return run(make, log_file=order.log_file, on_ready=lambda service: ready(service.advertised))
+    def on_ready(service: DaemonService) -> None:
+        ready(service.advertised, service.http_url)
+
+    return run(make, log_file=order.log_file, on_ready=on_ready)

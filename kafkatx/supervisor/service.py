@@ -181,6 +181,11 @@ class SupervisorService:
         self._brokers.started.addCallbacks(self._ready, self.started.errback)
         self._brokers.start()
 
+    @property
+    def http_url(self) -> str | None:
+        """The URL of the HTTP listener of the first broker."""
+        return self._brokers.http_url
+
     def _ready(self, _: None) -> None:
         first = self._config.listeners()[0]
         local = "127.0.0.1" if first.host in ("", "0.0.0.0", "::", "localhost") else first.host

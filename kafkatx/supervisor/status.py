@@ -57,10 +57,12 @@ class Report:
 
     :ivar failure: why it could not start, for a person; None if it is ready.
     :ivar address: ``host:port`` that it advertises; empty if it failed.
+    :ivar http: URL of its HTTP listener; None if it has none.
     """
 
     failure: str | None
     address: str = ""
+    http: str | None = None
 
     def line(self) -> bytes:
         """Return it as a line."""

@@ -52,18 +52,27 @@ class HttpEndpoint:
         for listener in config.http_listeners():
             host = "127.0.0.1" if listener.host == "localhost" else listener.host
             factory = WebServerFactory(self._site(listener), _limits(config), self._reactor)
-            try:
-                port = self._reactor.listenTCP(listener.port, factory, 128, host)
-            except CannotListenError as error:
-                raise SettingError(
-                    f"{n.HTTP_LISTENERS.name}={listener}: cannot listen there: {error.socketError};"
-                    " stop what uses the port, or choose another"
-                ) from None
-            port.stopReading()
+            port = self._bind(listener, host, factory)
+            port.stopReading()  # type: ignore[attr-defined]
             self._factories.append(factory)
             self._ports.append(port)
             local = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
-            self.bound.append((local, port.getHost().port))
+            self.bound.append((local, port.getHost().port))  # type: ignore[attr-defined]
+
+    def _bind(self, listener: Listener, host: str, factory: WebServerFactory) -> IListeningPort:
+        """Bind a port, or any free one if it is in use and the settings allow that."""
+        ports = (listener.port, 0) if self._broker.config[n.HTTP_PORT_FALLBACK] else (listener.port,)
+        for number in ports:
+            try:
+                port: IListeningPort = self._reactor.listenTCP(number, factory, 128, host)
+            except CannotListenError as error:
+                reason = error.socketError
+            else:
+                return port
+        raise SettingError(
+            f"{n.HTTP_LISTENERS.name}={listener}: cannot listen there: {reason};"
+            " stop what uses the port, or choose another"
+        )
 
     @property
     def urls(self) -> list[str]:

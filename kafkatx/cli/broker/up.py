@@ -16,7 +16,7 @@ import attrs
 import click
 
 from kafkatx import __version__
-from kafkatx.cli.broker.http_port import address, default_listeners
+from kafkatx.cli.broker.http_port import default_listeners
 from kafkatx.cli.broker.settings import log_dirs, overrides
 from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, pairs
 from kafkatx.cli.output.terminal import interactive, say
@@ -220,7 +220,7 @@ def _started(
         time.monotonic() - began_s,
         log_file,
         brokers,
-        address(config),
+        service.http_url,
     )
 
 

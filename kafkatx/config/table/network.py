@@ -124,6 +124,12 @@ HTTP_LISTENERS = HTTP.names(
     "Addresses to listen on for HTTP: HTTP://host:port. Empty: no listener. kafkatx up without this setting "
     "listens on 127.0.0.1, port 8081 or, if that is in use, any free port.",
 )
+HTTP_PORT_FALLBACK = HTTP.boolean(
+    "kafkatx.http.port.fallback",
+    False,
+    "Listen on any free port where a port of http.listeners is in use. kafkatx up does so if no setting "
+    "names a listener.",
+)
 HTTP_ADVERTISED_LISTENER = HTTP.optional_string(
     "http.advertised.listener",
     "Address by which the other brokers of a cluster reach the HTTP listener, if different from the first of "

@@ -46,14 +46,14 @@ class EndpointTests(BrokerTestCase):
         super().setUp()
         self.ports: list[FakePort] = []
         self.factories: list[Any] = []
-        self.fails = False
+        self.fails, self.taken = False, -1
         self.registry = RegistryHolder(self.broker)
         self.endpoint = HttpEndpoint(self.broker, self.registry, self)
         self.callLater = self.clock.callLater
 
     def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:
         """Listen, as a reactor does."""
-        if self.fails:
+        if self.fails or port == self.taken:
             raise CannotListenError(host, port, OSError("in use"))
         self.ports.append(FakePort(host, port))
         self.factories.append(factory)
@@ -85,6 +85,13 @@ class EndpointTests(BrokerTestCase):
         self.fails = True
         error = self.assertRaises(SettingError, self.endpoint.listen)
         self.assertIn("http.listeners=HTTP://localhost:0", str(error))
+
+    def test_fallback(self) -> None:
+        """A port that is in use is replaced by any free one, if the settings say so."""
+        self.taken = 8081
+        self.broker.config = self.broker.config.with_values({"kafkatx.http.port.fallback": "true"})
+        self.endpoint.listen()
+        self.assertEqual([port for _, port in self.endpoint.bound], [4711, 4711])
 
     def test_health(self) -> None:
         """The broker is live when it listens, and ready when clients can use it."""

@@ -11,6 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 import attrs
 
+from kafkatx.nodes import BrokerNode as BrokerNode
+
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
@@ -46,38 +48,6 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
-
-
-@attrs.frozen
-class BrokerNode:
-    """A live broker and the address that it advertises.
-
-    :ivar epoch: the position of its registration in the order of all changes (KIP-380); -1 in a cluster of
-        one broker.
-    :ivar incarnation: version of its incarnation's node at its registration; that of a stopping broker is
-        higher by now. -1 in a cluster of one broker.
-    :ivar stopping: it is about to stop: it should lead nothing, and joins no in-sync replicas.
-    :ivar clean: False if its machine has gone down since it last stopped in order: then its logs may lack
-        records that it had acknowledged.
-    :ivar internal: host and port for other brokers, if these are not ``host`` and ``port``.
-    :ivar http: host and port of its HTTP listener for other brokers; None if it has none.
-    """
-
-    id: int
-    host: str
-    port: int
-    rack: str | None = None
-    epoch: int = -1
-    incarnation: int = -1
-    stopping: bool = False
-    clean: bool = True
-    internal: tuple[str, int] | None = None
-    http: tuple[str, int] | None = None
-
-    @property
-    def incarnation_version(self) -> int:
-        """The version that its incarnation's node has now; a transaction that trusts this life checks it."""
-        return self.incarnation + self.stopping
 
 
 @attrs.frozen

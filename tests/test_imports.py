@@ -14,6 +14,7 @@ import kafkatx
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ["pyspark", "pyarrow", "kazoo", "fastavro", "jsonschema", "google.protobuf", "pytest", "hypothesis"]
+EXTRAS += ["OpenSSL", "cryptography", "service_identity"]
 
 # Imports each module named on standard input; prints what is then loaded.
 _IMPORT = """
@@ -69,6 +70,10 @@ class ImportTests(SynchronousTestCase):
         for_extras = below(
             modules(),
             *("kafkatx.demo", "kafkatx.metadata.tree.zookeeper", "kafkatx.schemas.protobuf", "kafkatx.spark"),
-            "kafkatx.testing",
+            *("kafkatx.testing", "kafkatx.net.tls", "kafkatx.cli.tls.files", "kafkatx.cli.tls.advice"),
+            *(
+                f"kafkatx.tls.{name}"
+                for name in ("authority", "keystore", "plain_socket", "principals", "settings")
+            ),
         )
         loaded_after([name for name in modules() if name not in for_extras], blocked=EXTRAS)

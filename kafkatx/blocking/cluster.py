@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from typing import TypeVar
 
 from kafkatx.blocking import list_offsets
 from kafkatx.blocking.connection import Channel, Connection
+from kafkatx.blocking.security import Dial
 from kafkatx.blocking.stalls import StallReporter
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address, format_address, parse_bootstrap
@@ -29,6 +31,7 @@ class Cluster:
     context manager.
 
     :param retries: number of retries of a call, with pauses that double from *retry_backoff_ms* to 1 s.
+    :param dial: connects the sockets, unless there is *connect*; see :mod:`kafkatx.blocking.security`.
     :param on_wait: called every few seconds with a message while no broker answers, or a broker refuses
         requests with a retriable error.
     """
@@ -43,6 +46,7 @@ class Cluster:
         retries: int = 12,
         retry_backoff_ms: int = 100,
         connect: Callable[[str, int], Channel] | None = None,
+        dial: Dial = socket.create_connection,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         on_wait: Callable[[str], None] | None = None,
@@ -55,7 +59,11 @@ class Cluster:
         self._stall_reporter = StallReporter(on_wait, clock)
         self._bootstrap = parse_bootstrap(bootstrap)
         self._connect: Callable[[str, int], Channel] = connect or partial(
-            Connection, client_id=client_id, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
+            Connection,
+            client_id=client_id,
+            timeout_s=timeout_s,
+            connect_timeout_s=connect_timeout_s,
+            dial=dial,
         )
         self._connections: dict[Address, Channel] = {}
         self._metadata = ClusterMetadata()

@@ -50,7 +50,7 @@ class Api(Generic[RequestT, ResponseT]):
 
     :ivar answer: answers one request; raises RequestError to refuse all of it.
     :ivar refuse: gives the response that refuses a whole request with one error.
-    :ivar complete: adds to a response what clients need of the cluster's state.
+    :ivar complete: adds to a response what clients of a listener need of the cluster's state.
     :ivar complete_since: the first version of such responses.
     """
 
@@ -58,7 +58,7 @@ class Api(Generic[RequestT, ResponseT]):
     response: type[ResponseT]
     answer: Callable[[Broker, RequestT, RequestContext], Outcome[ResponseT]]
     refuse: Callable[[RequestT, RequestContext, ErrorCode, str], ResponseT | Staging[ResponseT]]
-    complete: Callable[[ResponseT, ClusterState], None] | None = None
+    complete: Callable[[ResponseT, ClusterState, str], None] | None = None
     complete_since: int = 0
 
 
@@ -76,10 +76,25 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
     :ivar context: that of the last request, which mostly fits the next one, too.
     """
 
-    __slots__ = ("_complete", "_metadata", "answer", "context", "decode", "decode_counting", "name", "refuse")
+    __slots__ = (
+        "_complete",
+        "_listener",
+        "_metadata",
+        "answer",
+        "context",
+        "decode",
+        "decode_counting",
+        "name",
+        "refuse",
+    )
 
     def __init__(
-        self, wire: WireApi, api: Api[RequestT, ResponseT], version: int, metadata: IMetadataStore
+        self,
+        wire: WireApi,
+        api: Api[RequestT, ResponseT],
+        version: int,
+        metadata: IMetadataStore,
+        listener: str,
     ) -> None:
         super().__init__(wire.key, version, api.response)
         self.name = f"{wire.name} v{version}"
@@ -89,26 +104,29 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
         self.decode_counting = uniting(wire.key, codec.counting_decoder(api.request, version))
         self.context: RequestContext | None = None
         self._metadata = metadata
+        self._listener = listener
         self._complete = api.complete if version >= api.complete_since else None
 
     def reply(self, response: ResponseT | None, correlation_id: int) -> Reply:
         """Return the frame of a response, completed; None for None."""
         if self._complete is not None and response is not None:
-            self._complete(response, self._metadata.state)
+            self._complete(response, self._metadata.state, self._listener)
         return super().reply(response, correlation_id)
 
 
 class Dispatch:
     """Decodes requests, has them answered, and encodes the replies (``kafkatx.net.requests.Requests``).
 
+    :param listener: the listener whose addresses replies have; each listener has a dispatch of its own.
     :ivar write_staged: writes what requests have staged; returns the partitions where that failed.
     :ivar wake_waiting: wakes the fetches that waited for what was written.
     """
 
     ordered = tuple(key.to_bytes(2, "big") for key in (PRODUCE, OFFSET_COMMIT))
 
-    def __init__(self, broker: Broker, served: tuple[Served, ...]) -> None:
+    def __init__(self, broker: Broker, served: tuple[Served, ...], listener: str = "") -> None:
         self._broker = broker
+        self._listener = listener
         self._quotas = broker.quotas
         self.write_staged = broker.write_staged
         self.wake_waiting = broker.replicas.wake_waiting
@@ -206,9 +224,8 @@ class Dispatch:
                 return None
             name = APIS[api_key].name if api_key in APIS else f"API key {api_key}"
             raise ProtocolViolation(f"{name} version {version} is not offered: see ApiVersions")
-        return self._routes.setdefault(
-            (api_key, version), Route(served.api, served.load(), version, self._broker.metadata)
-        )
+        made = Route(served.api, served.load(), version, self._broker.metadata, self._listener)
+        return self._routes.setdefault((api_key, version), made)
 
     def _unknown_api_versions(self, correlation_id: int, peer: Peer) -> Reply:
         """Answer a newer ApiVersions than ours with a body of version 0 and error 35 (KIP-511)."""

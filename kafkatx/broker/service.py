@@ -6,14 +6,12 @@ It touches sockets, through the reactor, and starts worker threads. The parts ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from twisted.application.service import Service
-from twisted.internet.defer import Deferred, DeferredList
-from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -21,6 +19,7 @@ from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch, Served
 from kafkatx.broker.handlers import OFFERED, SERVED
+from kafkatx.broker.listeners.ports import Listeners
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
 from kafkatx.broker.replica.partition import Partition
@@ -33,7 +32,6 @@ from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy, Work
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory, Limits
-from kafkatx.net.shared_port import listen_shared
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
@@ -83,18 +81,19 @@ class BrokerService(Service):
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
         self._boot = BootRecord(self._threads)
-        self.broker = _make_broker(config, parts, reactor, self._threads)
+        self._listeners = Listeners(config, self._threads, reactor)
+        self._make_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
+        self.broker = _make_broker(config, parts, reactor, self._threads, self._make_endpoint)
         self.halted = self.broker.replicas.halted
         self._dispatch = Dispatch(self.broker, parts.served)
+        self._served = parts.served
         self._factory = KafkaServerFactory(self._dispatch, _limits(config), reactor, ReadAhead(self._threads))
         self._tasks = BackgroundTasks(self.broker, reactor, self._factory.close_idle)
         self.broker.config_listeners.append(self._use)
-        self._ports: list[IListeningPort] = []
         self._opening: Deferred[None] | None = None
         self._connecting = self._opened = False
         self._giving_up: Deferred[None] | None = None
         self._auditor: BrokerAuditor | None = None
-        self._make_endpoint = parts.make_endpoint
         self.http: HttpEndpoint | None = None
         self._registry: RegistryHolder | None = None
         self.broker.validator.check_schemas = self._check_schemas
@@ -117,12 +116,14 @@ class BrokerService(Service):
 
     async def _open(self) -> None:
         try:
-            self._listen()
-            ports = [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
+            ports = self._listeners.bind(self.broker, self._served, self._factory)
             host, port = self.config.advertised(ports)
             rack, internal = self.config.get("broker.rack"), self.config.internal(ports)
             http = self._listen_for_http(internal[0] if internal else host)
-            node = BrokerNode(self.broker.node_id, host, port, rack, internal=internal, http=http)
+            endpoints = self.config.endpoints(ports)
+            node = BrokerNode(
+                self.broker.node_id, host, port, rack, internal=internal, http=http, endpoints=endpoints
+            )
             self.broker.inter_broker_port = self.config.inter_broker_port(ports)
             self._connecting = True
             await self._unless_stopped(self.broker.metadata.start(node))
@@ -146,7 +147,7 @@ class BrokerService(Service):
         self.accept()
         self._tasks.start()
         self.broker.topics.placements.on_change = self._tasks.record_soon
-        self._start_audit(local, ports[0])
+        self._start_audit(self._own_address(node, local, ports))
         self._log.info(
             "kafkatx is ready: broker {id} at {bootstrap}{http}, {topics} topics, cluster {cluster}",
             id=self.broker.node_id,
@@ -185,12 +186,18 @@ class BrokerService(Service):
     def _check_schemas(self, partition: Partition, records: memoryview | bytes) -> Deferred[None]:
         return self._registry_holder().check_schemas(partition, records)
 
-    def _start_audit(self, host: str, port: int) -> None:
+    def _own_address(self, node: BrokerNode, local: str, ports: Sequence[int]) -> tuple[str, int]:
+        """Return host and port at which the broker can reach itself: over TLS those of its certificate."""
+        if self.config.inter_broker.protocol != "PLAINTEXT":
+            return node.internal or (node.host, node.port)
+        return local, self.config.inter_broker_port(ports)
+
+    def _start_audit(self, own_address: tuple[str, int]) -> None:
         """Begin to count committed records if the settings ask for it."""
         if self.config[settings.KAFKATX_AUDIT_INTERVAL_MS]:
             from kafkatx.broker.audit.factory import make_auditor  # with a client: not for every start
 
-            self._auditor = make_auditor(self.broker, (host, port), self._make_endpoint)
+            self._auditor = make_auditor(self.broker, own_address, self._make_endpoint)
             self._auditor.start()
 
     async def _register(self) -> None:
@@ -223,25 +230,6 @@ class BrokerService(Service):
         step.addBoth(done)
         return waiting
 
-    def _listen(self) -> None:
-        """Bind the ports; connections wait in the kernel until the logs are open.
-
-        :raises SettingError: a port is in use, or not permitted.
-        """
-        for listener in self.config.listeners():
-            host = listener.host
-            try:
-                port = self._reactor.listenTCP(
-                    listener.port, self._factory, 1024, "127.0.0.1" if host == "localhost" else host
-                )
-            except CannotListenError as error:
-                raise SettingError(
-                    f"listeners={listener}: cannot listen there: {error.socketError};"
-                    " stop what uses the port, or choose another"
-                ) from None
-            port.stopReading()
-            self._ports.append(port)
-
     def _share_bootstrap_port(self) -> None:
         """Listen at the port of all brokers of this machine; not before this one can answer.
 
@@ -249,8 +237,7 @@ class BrokerService(Service):
         """
         port = self.config[zookeeper.KAFKATX_BOOTSTRAP_PORT]
         if port is not None:
-            host = self.config.listeners()[0].host
-            self._ports.insert(0, listen_shared(self._reactor, host, port, self._factory))  # closed first
+            self._listeners.share(port)
 
     def _failed(self, failure: Failure) -> None:
         if not failure.check(SettingError):
@@ -259,16 +246,14 @@ class BrokerService(Service):
 
     def isolate(self) -> None:
         """Close all connections, and leave new ones in the kernel until :meth:`accept`."""
-        for port in self._ports:
-            port.stopReading()  # type: ignore[attr-defined]
+        self._listeners.shut()
         self._factory.close_all()
         if self.http is not None:
             self.http.isolate()
 
     def accept(self) -> None:
         """Accept connections."""
-        for port in self._ports:
-            port.startReading()  # type: ignore[attr-defined]
+        self._listeners.accept()
         if self.http is not None:
             self.http.accept()
 
@@ -284,6 +269,12 @@ class BrokerService(Service):
     def _use(self, config: BrokerConfig) -> None:
         """Use settings that have changed while the broker runs."""
         self._factory.limits = _limits(config)
+        self._listeners.use(config)
+
+    def reload(self, read: BrokerConfig) -> None:
+        """Use settings that were read again, and read the certificates again."""
+        self.broker.reload(read)
+        self._listeners.reload()
 
     def stopService(self) -> Deferred[None]:
         """Close the connections, flush the logs and release everything; fires when that is done."""
@@ -348,20 +339,15 @@ class BrokerService(Service):
             await self.http.stop()
         if self._registry is not None:
             await self._registry.stop()
-        ports, self._ports = self._ports, []
-        await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
+        await self._listeners.close()
 
 
-async def _stopped(port: IListeningPort) -> None:
-    stopping = port.stopListening()
-    if stopping is not None:
-        await stopping
-
-
-def _make_broker(config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers) -> Broker:
+def _make_broker(
+    config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers, make_endpoint: MakeEndpoint | None
+) -> Broker:
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
     metadata = parts.metadata(config, workers, store.durable, reactor)
-    broker = Broker(config, metadata, store, reactor, workers, make_endpoint=parts.make_endpoint)
+    broker = Broker(config, metadata, store, reactor, workers, make_endpoint=make_endpoint)
     broker.offered = dict(OFFERED)
     return broker
 

@@ -38,6 +38,7 @@ from kafkatx.cli.output.terminal import say
 from kafkatx.cli.pipeline.audit import audit
 from kafkatx.cli.pipeline.ingest import ingest
 from kafkatx.cli.schemas.schemas import schemas
+from kafkatx.cli.tls.tls import tls
 from kafkatx.cli.transactions.transactions import transactions
 from kafkatx.errors import KafkaTXError
 
@@ -100,6 +101,7 @@ kafkatx.add_command(audit)
 kafkatx.add_command(bench)
 kafkatx.add_command(ingest)
 kafkatx.add_command(plugins)
+kafkatx.add_command(tls)
 
 
 def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:

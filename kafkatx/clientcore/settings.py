@@ -35,7 +35,6 @@ REFUSED = {
     "group.protocol": "the classic protocol is the one that this client speaks: leave it out",
     "group.remote.assignor": "the classic protocol is the one that this client speaks, where a member "
     "assigns: set partition.assignment.strategy",
-    "ssl.": "for TLS give kafkatx.endpoint a callable that makes a TLS endpoint",
 }
 """Names, or prefixes of names, that are refused because ignoring them would be wrong."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kafkatx.config.broker_config import nearest
+from kafkatx.config.listeners import override
 from kafkatx.config.table import broker, kafka_only
 from kafkatx.config.table.mirror.names import check_link_setting, link_row
 from kafkatx.config.table.mirror.rows import PREFIX
@@ -129,7 +130,7 @@ def _check_dynamic(name: str, value: str) -> None:
 
     :raises SettingError: the setting is unknown, is not dynamic, or the value is not allowed.
     """
-    setting = broker_row(name)
+    setting = broker_row(name) or override(name)
     if setting is None and name.startswith(PREFIX):
         check_link_setting(name)
     if setting is None and kafka_only.is_kafka_only(name):

@@ -11,10 +11,15 @@ import attrs
 from kafkatx.config.cluster import ZOOKEEPER, choose_store, warn_of_copies
 from kafkatx.config.listeners import (
     Listener,
+    ListenerConfig,
     advertise,
     check_advertised,
+    check_inter_broker,
+    check_overrides,
     for_clients,
+    inter_broker_name,
     is_loopback,
+    override,
     parse_http_listeners,
     parse_listeners,
 )
@@ -24,10 +29,10 @@ from kafkatx.config.table import kafka_only
 from kafkatx.config.table import network as n
 from kafkatx.config.table.mirror.names import check_link_setting, incomplete_links, link_rows
 from kafkatx.config.table.mirror.rows import PREFIX as OF_LINKS
-from kafkatx.config.table.replication import INTER_BROKER_LISTENER_NAME as REPLICA_LISTENER
 from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
 from kafkatx.names import PLUGIN_SETTINGS
+from kafkatx.nodes import Endpoint
 
 T = TypeVar("T")
 
@@ -123,13 +128,14 @@ class BrokerConfig:
         rows = (*b.SETTINGS.values(), *link_rows(explicit))
         values = {setting.name: _value(setting, explicit, warnings) for setting in rows}
         warnings += incomplete_links(static)
+        check_overrides(explicit)
         warnings += choose_store(values, _used_name(b.KAFKATX_METADATA_STORE, explicit) is not None)
         if values[b.KAFKATX_METADATA_STORE.name] == ZOOKEEPER:  # a broker without an id generates one
             warnings = [text for text in warnings if not text.endswith(_TAKEN_AS_NOT_SET)]
         listeners, ignored = _listeners(values)
         warnings += ignored + warn_of_copies(values)
         advertised = _advertised(values, listeners)
-        _check_inter_broker(values, listeners)
+        check_inter_broker(values, listeners)
         _check_http(values)
         layers = (broker, brokers, MappingProxyType(static))
         return cls(MappingProxyType(explicit), layers, tuple(warnings), values, listeners, advertised)
@@ -155,6 +161,10 @@ class BrokerConfig:
         if kafka_only.is_kafka_only(name):
             return self.explicit.get(name)
         raise KeyError(name)
+
+    def of_listener(self, listener: str) -> ListenerConfig:
+        """Return the settings of one listener: its own ones before those of all listeners."""
+        return ListenerConfig(self, self.explicit, listener)
 
     def used_name(self, setting: Setting[object]) -> str | None:
         """Return the name, its own or an alias, by which a setting was set; None if its default applies."""
@@ -199,30 +209,52 @@ class BrokerConfig:
 
         :param ports: the bound ports, one for each of :meth:`listeners`.
         """
-        for advertised in self._advertised:
-            return advertised.host, advertised.port or ports[self._number_of(advertised.name)]
-        host, port = advertise(self._listeners[0], ports[0])
-        advertised_host = self[n.ADVERTISED_HOST_NAME] or self[n.HOST_NAME] or host
-        return advertised_host, self[n.ADVERTISED_PORT] or port
+        first = self.endpoints(ports)[0]
+        return first.host, first.port
+
+    def endpoints(self, ports: Sequence[int]) -> tuple[Endpoint, ...]:
+        """Return the advertised address of each listener; without advertised.listeners, of all of them.
+
+        :param ports: as for :meth:`advertised`.
+        """
+        if self._advertised:
+            return tuple(self._endpoint(one.name, one.host, one.port, ports) for one in self._advertised)
+        addresses = [advertise(listener, port) for listener, port in zip(self._listeners, ports, strict=True)]
+        host, port = addresses[0]
+        old_host = self[n.ADVERTISED_HOST_NAME] or self[n.HOST_NAME] or host
+        addresses[0] = old_host, self[n.ADVERTISED_PORT] or port
+        return tuple(
+            self._endpoint(listener.name, *address, ports)
+            for listener, address in zip(self._listeners, addresses, strict=True)
+        )
+
+    def _endpoint(self, name: str, host: str, port: int, ports: Sequence[int]) -> Endpoint:
+        number = self._number_of(name)
+        return Endpoint(name, host, port or ports[number], self._listeners[number].protocol)
 
     def _number_of(self, name: str) -> int:
         return next(number for number, one in enumerate(self._listeners) if one.name == name)
+
+    @property
+    def inter_broker(self) -> Listener:
+        """The listener for other brokers: ``inter.broker.listener.name``, else the first advertised one."""
+        name = inter_broker_name(self._values) or (self._advertised or self._listeners)[0].name
+        return self._listeners[self._number_of(name)]
 
     def inter_broker_port(self, ports: Sequence[int]) -> int:
         """Return the bound port of the listener for other brokers (``inter.broker.listener.name``).
 
         :param ports: as for :meth:`advertised`.
         """
-        name = self[REPLICA_LISTENER] or (self._advertised or self._listeners)[0].name
-        return ports[self._number_of(name.upper())]
+        return ports[self._number_of(self.inter_broker.name)]
 
     def internal(self, ports: Sequence[int]) -> tuple[str, int] | None:
         """Return host and port for other brokers; None if they are those that are advertised to clients.
 
         :param ports: as for :meth:`advertised`.
         """
-        name = (self[REPLICA_LISTENER] or "").upper()
-        if not name or name == (self._advertised or self._listeners)[0].name:
+        name = self.inter_broker.name
+        if name == (self._advertised or self._listeners)[0].name:
             return None
         number = self._number_of(name)
         for advertised in self._advertised:
@@ -250,7 +282,7 @@ def _check_names(explicit: Mapping[str, str]) -> list[str]:
     known = {name for setting in b.SETTINGS.values() for name in (setting.name, *setting.aliases)}
     warnings = []
     for name in explicit:
-        if name in known or name.startswith(PLUGIN_SETTINGS):
+        if name in known or name.startswith(PLUGIN_SETTINGS) or override(name):
             continue
         if name.startswith(OF_LINKS):
             check_link_setting(name)
@@ -315,19 +347,6 @@ def _listeners(values: Values) -> tuple[tuple[Listener, ...], list[str]]:
         if listener not in listeners
     ]
     return listeners, ignored
-
-
-def _check_inter_broker(values: Values, listeners: Sequence[Listener]) -> None:
-    """Reject a listener for brokers that does not exist.
-
-    :raises SettingError: ``inter.broker.listener.name`` is not the name of a listener for clients.
-    """
-    name = values[REPLICA_LISTENER.name]
-    if name is not None and name.upper() not in [listener.name for listener in listeners]:
-        raise SettingError(
-            f"{REPLICA_LISTENER.name}={name}: there is no such listener; add {name}://host:port to listeners,"
-            f" and {name}:PLAINTEXT to listener.security.protocol.map"
-        )
 
 
 def _check_http(values: Values) -> None:

@@ -4,26 +4,78 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from kafkatx.config.table.replication import INTER_BROKER_LISTENER_NAME as REPLICA_LISTENER
+from kafkatx.config.table.replication import SECURITY_INTER_BROKER_PROTOCOL as REPLICA_PROTOCOL
+from kafkatx.config.table.row import Setting
+from kafkatx.config.table.security.tls import BY_LISTENER
 from kafkatx.errors import SettingError
+
+T = TypeVar("T")
 
 _LISTENER = re.compile(
     r"(?P<name>[A-Za-z0-9_.-]+)://(?:\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[0-9A-Za-z_.-]+)?)\]|(?P<host>[^:/\[\]\s]*)):(?P<port>-?[0-9]{1,5})"
 )
+SUPPORTED = ("PLAINTEXT", "SSL")
+"""The security protocols that a listener can have."""
+
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")
+
+
+OVERRIDE = "listener.name."
+"""The prefix of a setting of one listener: ``listener.name.<name in lower case>.<setting>``."""
+
+
+def override(name: str) -> Setting[object] | None:
+    """Return the setting that a name with the prefix of a listener sets; None if it is no such name."""
+    if not name.startswith(OVERRIDE):
+        return None
+    _listener, _dot, rest = name[len(OVERRIDE) :].partition(".")
+    return BY_LISTENER.get(rest)
+
+
+def check_overrides(explicit: Mapping[str, str]) -> None:
+    """Check the settings of single listeners.
+
+    :raises SettingError: a value is not allowed.
+    """
+    for name, text in explicit.items():
+        setting = override(name)
+        if setting is not None:
+            setting.parse(text, name)
+
+
+class _Config(Protocol):
+    def __getitem__(self, setting: Setting[T], /) -> T:
+        """Return the value for all listeners."""
+
+
+class ListenerConfig:
+    """The settings of one listener: its own ones before those of all listeners."""
+
+    def __init__(self, config: _Config, explicit: Mapping[str, str], listener: str) -> None:
+        self._config = config
+        self._explicit = explicit
+        self._prefix = f"{OVERRIDE}{listener.lower()}."
+
+    def __getitem__(self, setting: Setting[T], /) -> T:
+        name = self._prefix + setting.name
+        text = self._explicit.get(name)
+        return self._config[setting] if text is None else setting.parse(text, name)
 
 
 class Listener(NamedTuple):
     """One item of ``listeners``: ``PLAINTEXT://127.0.0.1:9092``.
 
     ``host`` is an address or a name without brackets, or empty for every interface; ``port`` 0 is any
-    free port.
+    free port. ``protocol`` is the security protocol: PLAINTEXT or SSL.
     """
 
     name: str
     host: str
     port: int
+    protocol: str = "PLAINTEXT"
 
     def __str__(self) -> str:
         return f"{self.name}://{bracketed(self.host)}:{self.port}"
@@ -81,22 +133,25 @@ def for_clients(
 
     :param protocol_map: items ``NAME:PROTOCOL`` of listener.security.protocol.map.
     :param controllers: controller.listener.names.
-    :raises SettingError: a listener needs TLS or SASL or has no protocol, two have the same address, or there
+    :raises SettingError: a listener needs SASL or has no protocol, two have the same address, or there
         is no listener for clients.
     """
     protocols = _protocols(protocol_map)
-    usable = tuple(listener for listener in listeners if listener.name not in map(str.upper, controllers))
-    for listener in usable:
+    usable = []
+    for listener in listeners:
+        if listener.name in map(str.upper, controllers):
+            continue
         protocol = protocols.get(listener.name)
         if protocol is None:
             raise SettingError(
                 f"listeners={listener}: no security protocol for {listener.name}; "
                 f"add {listener.name}:PLAINTEXT to listener.security.protocol.map"
             )
-        if protocol != "PLAINTEXT":
+        if protocol not in SUPPORTED:
             raise SettingError(
-                f"listeners={listener}: {protocol} is not supported yet; use a PLAINTEXT listener"
+                f"listeners={listener}: {protocol} is not supported yet; use a PLAINTEXT or an SSL listener"
             )
+        usable.append(listener._replace(protocol=protocol))
     if not usable:
         raise SettingError(
             f"listeners={','.join(map(str, listeners))}: no listener for clients; add PLAINTEXT://127.0.0.1:9092"
@@ -104,7 +159,7 @@ def for_clients(
     addresses = [(listener.host, listener.port) for listener in usable if listener.port]
     if len(set(addresses)) < len(addresses):
         raise SettingError(f"listeners={','.join(map(str, usable))}: two listeners have the same address")
-    return usable
+    return tuple(usable)
 
 
 def advertise(listener: Listener, port: int) -> tuple[str, int]:
@@ -134,6 +189,33 @@ def check_advertised(listeners: Sequence[Listener]) -> None:
                 f"advertised.listeners={listener}: clients cannot connect to {host}; "
                 "use the host or address by which they reach the broker"
             )
+
+
+def check_inter_broker(values: Mapping[str, Any], listeners: Sequence[Listener]) -> None:
+    """Reject a listener for brokers that does not exist.
+
+    :raises SettingError: ``inter.broker.listener.name`` or ``security.inter.broker.protocol`` is not the name
+        of a listener for clients, or both are set.
+    """
+    name, protocol = values[REPLICA_LISTENER.name], values[REPLICA_PROTOCOL.name]
+    if name is not None and protocol is not None:
+        raise SettingError(
+            f"{REPLICA_LISTENER.name}={name}: {REPLICA_PROTOCOL.name}={protocol} is set, too;"
+            " remove one of them"
+        )
+    setting = REPLICA_LISTENER if protocol is None else REPLICA_PROTOCOL
+    wanted = inter_broker_name(values)
+    if wanted is not None and wanted not in [listener.name for listener in listeners]:
+        raise SettingError(
+            f"{setting.name}={values[setting.name]}: there is no such listener; add {wanted}://host:port to"
+            f" listeners, and {wanted}:{protocol or 'PLAINTEXT'} to listener.security.protocol.map"
+        )
+
+
+def inter_broker_name(values: Mapping[str, Any]) -> str | None:
+    """Return the name of the listener for other brokers; None if the settings name none."""
+    name: str | None = values[REPLICA_LISTENER.name] or values[REPLICA_PROTOCOL.name]
+    return None if name is None else name.upper()
 
 
 def _protocols(protocol_map: Sequence[str]) -> Mapping[str, str]:

@@ -121,7 +121,7 @@ class ProcessService(BrokerService):
         """Read the settings again."""
         reading = self.broker.workers("settings")(partial(self._source.load))
         reading.addCallback(with_same_id, self.config[b.BROKER_ID])
-        reading.addCallback(self.broker.reload).addErrback(_not_reloaded)
+        reading.addCallback(self.reload).addErrback(_not_reloaded)
 
 
 def _write(note: ProcessNote, directories: list[str], pid_file: bool) -> None:

@@ -30,7 +30,7 @@ from twisted.python.failure import Failure
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.pool import MemoryPool
-from kafkatx.net.requests import ExclusiveReply, Peer, Reply, Requests, Staged
+from kafkatx.net.requests import ExclusiveReply, Peer, Reply, Requests, Session, Staged
 from kafkatx.net.sender import Chunk, Load, PlainSender, make_sender
 from kafkatx.wire.frames import FrameDecoder
 
@@ -56,7 +56,6 @@ class Server(Protocol):
     """The server as its connections see it: see :class:`kafkatx.net.server.KafkaServerFactory`."""
 
     load: Load
-    requests: Requests
     clock: IReactorTime
     log: LimitedLog
     connections: set[KafkaConnection]
@@ -90,9 +89,10 @@ class KafkaConnection(protocol.Protocol):
     _sender: PlainSender
     _transport: Any  # TCP, TLS or a test's, which have no type in common that says all that is used here
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, requests: Requests, listener: str) -> None:
         self._server = server
-        self._requests = server.requests
+        self._requests = requests
+        self._listener = listener
         self._frames = FrameDecoder(server.max_request_bytes)
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
@@ -115,7 +115,7 @@ class KafkaConnection(protocol.Protocol):
             self._closing = True
             transport.abortConnection()
         remote, local = transport.getPeer(), transport.getHost()
-        self.peer = Peer(remote.host, remote.port, local.host, local.port)
+        self.peer = Peer(remote.host, remote.port, local.host, local.port, Session(listener=self._listener))
         self._sender = make_sender(transport, self._drained, self._server.load)
         self.peer.rounds, self.peer.abort = self._sent_rounds, self.abort
         self._last_active_s = self._server.clock.seconds()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -78,10 +78,25 @@ def no_hurry() -> None:
     """Do nothing: no reply waits that could come earlier."""
 
 
+class Session(NamedTuple):
+    """The principal of a peer, and the listener that it has connected to.
+
+    ``principal`` is Kafka's text, ``User:CN=alice``; a peer that is not authenticated is ``User:ANONYMOUS``.
+    """
+
+    principal: str = "User:ANONYMOUS"
+    listener: str = ""
+
+
+NOBODY = Session()
+"""A peer that is not authenticated, at no listener."""
+
+
 @attrs.define(eq=False)
 class Peer:
     """The other end of a connection, as handlers and log lines know it.
 
+    :ivar session: its principal and its listener; replaced once it is authenticated.
     :ivar throttle_time_ms: set with an answer: the connection mutes the peer for this long after it
         (KIP-219), and sets it back to 0.
     :ivar when_sent: called once when all replies up to now are sent, or the connection is closed.
@@ -94,6 +109,7 @@ class Peer:
     port: int
     local_host: str
     local_port: int
+    session: Session = NOBODY
     client_software: str = ""
     told_address: bool = False
     throttle_time_ms: int = 0

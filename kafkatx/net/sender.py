@@ -85,6 +85,9 @@ def make_sender(transport: ITransport, drained: Callable[[], None], load: Load =
     # A TLS wrapper passes unknown attributes on to the socket below it: only the exact kind will do.
     if isinstance(transport, tcp.Connection) and not transport.TLS and hasattr(os, "sendfile"):
         return SocketSender(transport, drained, load)
+    own: Callable[..., PlainSender] | None = getattr(transport, "make_sender", None)  # TLS of a listener
+    if own is not None:
+        return own(drained, load)
     return PlainSender(transport, drained, load)
 
 

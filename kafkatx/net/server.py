@@ -56,6 +56,7 @@ class Limits:
 class KafkaServerFactory(protocol.ServerFactory):
     """Accepts connections and keeps the limits that hold for all of them together.
 
+    :param requests: answers the requests of connections that come without a :class:`ListenerFactory`.
     :param load: see :data:`kafkatx.net.sender.Load`.
     """
 
@@ -85,6 +86,13 @@ class KafkaServerFactory(protocol.ServerFactory):
 
     def buildProtocol(self, addr: IAddress | None) -> protocol.Protocol | None:
         """Return a connection, or None if there are too many."""
+        return self.connection(addr, self.requests, "")
+
+    def connection(self, addr: IAddress | None, requests: Requests, listener: str) -> KafkaConnection | None:
+        """Return a connection to a listener, or None if there are too many.
+
+        :param requests: answers its requests.
+        """
         host: str = getattr(addr, "host", "")
         count = self._per_ip.get(host, 0)
         for name, now, most in (
@@ -95,7 +103,7 @@ class KafkaServerFactory(protocol.ServerFactory):
                 self.log.warn("refused {host}: {name}={most} reached", host=host, name=name, most=most)
                 return None
         self._per_ip[host] = count + 1
-        return KafkaConnection(self)
+        return KafkaConnection(self, requests, listener)
 
     def set_up(self, transport: Any) -> bool:
         """Set the options of a connection's socket.
@@ -117,7 +125,8 @@ class KafkaServerFactory(protocol.ServerFactory):
             (socket.SO_RCVBUF, self.limits.receive_buffer_bytes),
         ):
             if size >= 0:
-                transport.getHandle().setsockopt(socket.SOL_SOCKET, option, size)
+                tcp = getattr(transport, "transport", transport)  # below TLS
+                tcp.getHandle().setsockopt(socket.SOL_SOCKET, option, size)
         return may_stay
 
     def lost(self, connection: KafkaConnection) -> None:
@@ -142,3 +151,21 @@ class KafkaServerFactory(protocol.ServerFactory):
         """Close every connection."""
         for connection in list(self.connections):
             connection.close(None)
+
+
+class ListenerFactory(protocol.ServerFactory):
+    """Accepts the connections of one listener of a server.
+
+    :param requests: answers their requests, with the addresses of this listener.
+    """
+
+    noisy = False
+
+    def __init__(self, server: KafkaServerFactory, requests: Requests, listener: str) -> None:
+        self.server = server
+        self.listener = listener
+        self._requests = requests
+
+    def buildProtocol(self, addr: IAddress | None) -> KafkaConnection | None:
+        """Return a connection, or None if there are too many."""
+        return self.server.connection(addr, self._requests, self.listener)

@@ -31,7 +31,7 @@ from kafkatx.clientcore.metadata_request import metadata_request
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, consumer, producer
 from kafkatx.errors import KafkaTXError
-from kafkatx.networkclient.connection import BrokerConnection
+from kafkatx.networkclient.connection import BrokerConnection, endpoint_maker
 from kafkatx.networkclient.forks import check_process
 from kafkatx.networkclient.metadata import Listener, Metadata
 from kafkatx.networkclient.nodes import Lane, Nodes
@@ -64,6 +64,7 @@ class Cluster:
         """
         self.settings = settings
         self.reactor = reactor
+        self._make_endpoint = endpoint_maker(settings)
         self._addresses = addresses or static_addresses(settings)
         self._addresses.listen(self._addresses_changed)
         self._backoff = settings.pauses(common.RETRY_BACKOFF_MS, common.RETRY_BACKOFF_MAX_MS)
@@ -112,8 +113,7 @@ class Cluster:
             error = ClientClosed("the client was closed")
             self._metadata.close(error)
             self._coordinator_lookups.close(error)
-            ends: list[Deferred[Any]] = [self._nodes.close()]
-            ends.append(Deferred.fromCoroutine(self._addresses.close()))
+            ends: list[Deferred[Any]] = [self._nodes.close(), Deferred.fromCoroutine(self._addresses.close())]
             self._closing = closing = gatherResults(ends, consumeErrors=True)
             closing.addBoth(lambda _: self._closed.fire(None))
         return self._closed.wait() if not self._closing.called else succeed(None)
@@ -265,7 +265,7 @@ class Cluster:
             ),
             connect_s=settings[common.CONNECTION_SETUP_TIMEOUT_MS] / 1000,
             backoff=settings.pauses(common.RECONNECT_BACKOFF_MS, common.RECONNECT_BACKOFF_MAX_MS),
-            make_endpoint=settings.objects.get(common.ENDPOINT.name),
+            make_endpoint=self._make_endpoint,
             on_failure=self._broker_failed,
         )
 

@@ -22,14 +22,33 @@ from twisted.logger import Logger
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address, format_address
 from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed
+from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.clientcore.tables import common
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.negotiation import connect_and_negotiate
 from kafkatx.networkclient.protocol import BrokerProtocol, ConnectionLimits
 from kafkatx.networkclient.waiters import Waiters
+from kafkatx.tls.extra import check_installed
 from kafkatx.wire.schema import Message
 
 MakeEndpoint = Callable[[IReactorTime, str, int], IStreamClientEndpoint]
 """Makes a client endpoint of (reactor, host, port)."""
+
+
+def endpoint_maker(settings: ClientSettings) -> MakeEndpoint | None:
+    """Return what makes the endpoints of brokers as a client's settings say; None: TCP.
+
+    :raises SettingError: a keystore or a truststore cannot be used, or the extra ``tls`` is not installed.
+    """
+    own: MakeEndpoint | None = settings.objects.get(common.ENDPOINT.name)
+    if settings[common.SECURITY_PROTOCOL] == "PLAINTEXT":
+        return own
+    check_installed()
+    from kafkatx.net.tls.endpoints import TlsEndpoints
+    from kafkatx.tls.settings import load_tls
+
+    loaded = load_tls(settings)
+    return TlsEndpoints(lambda: loaded, own)
 
 
 class BrokerConnection:

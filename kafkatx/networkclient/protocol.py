@@ -30,6 +30,8 @@ from kafkatx.wire.schema import Message
 READ_BYTES = 1 << 18
 """Bytes read from the socket at once."""
 
+_OF_TLS = ("OpenSSL.", "service_identity.")
+
 CLOSE_S = 5.0
 """Seconds for sending what is left after :meth:`BrokerProtocol.close`."""
 
@@ -282,6 +284,10 @@ class BrokerProtocol(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Fail the pending requests with ClosedByPeer, unless this side has closed the connection."""
         self._is_disconnected = True
+        if type(reason.value).__module__.startswith(_OF_TLS):  # no retry with another version may help
+            self._fail_pending(self._unusable(f"TLS: {_tls_reason(reason)}"))
+            self._disconnected.fire(None)
+            return
         why = "" if reason.check(ConnectionDone) else f" ({reason.getErrorMessage().rstrip('.')})"
         self._fail_pending(
             ClosedByPeer(f"the broker at {self._address} closed the connection{why}: its log says why")
@@ -313,3 +319,9 @@ class BrokerProtocol(Protocol):
 
 def _unanswered(request: _InFlight) -> str:
     return f"did not answer {request.name} within {request.timeout_s:g} s"
+
+
+def _tls_reason(reason: Failure) -> str:
+    from kafkatx.net.tls.contexts import error_text  # not without TLS
+
+    return error_text(reason.value)

@@ -102,7 +102,6 @@ class SettingsTests(SynchronousTestCase):
 
     def test_refused(self) -> None:
         """Settings that cannot be supported and must not be ignored are refused with the reason."""
-        self.refused("consumer", {"ssl.truststore.location": "x"}, "kafkatx.endpoint")
         self.refused("admin", {"sasl_mechanism": "PLAIN"}, "sasl.mechanism")
         for value in ("consumer", "classic"):
             self.refused("consumer", {"group_protocol": value}, "group.protocol", "the classic protocol is")

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config import BrokerConfig, Listener
 from kafkatx.config.listeners import parse_listeners
 from kafkatx.errors import SettingError
+from kafkatx.nodes import Endpoint
 
 PARSED = (
     ("PLAINTEXT://127.0.0.1:9092", Listener("PLAINTEXT", "127.0.0.1", 9092)),
@@ -62,13 +63,12 @@ TOLD: tuple[tuple[dict[str, str], tuple[int, ...], tuple[str, int]], ...] = (
 REFUSED: tuple[tuple[dict[str, str], str], ...] = (
     ({"listeners": ""}, "listeners=: the value must be"),
     ({"listeners": "nonsense"}, "listeners=nonsense: a listener must be NAME://host:port"),
-    ({"listeners": "SSL://:9093"}, "listeners=SSL://:9093: SSL is not supported yet"),
     ({"listeners": "PLAINTEXT://:9092,SASL_SSL://:9093"}, "SASL_SSL is not supported yet"),
     ({"listeners": "SASL_PLAINTEXT://:9093"}, "SASL_PLAINTEXT is not supported yet"),
     ({"listeners": "OUTSIDE://:9093"}, "add OUTSIDE:PLAINTEXT to listener.security.protocol.map"),
     (
-        {"listeners": "OUTSIDE://:9093", "listener.security.protocol.map": "OUTSIDE:SSL"},
-        "listeners=OUTSIDE://:9093: SSL is not supported yet",
+        {"listeners": "OUTSIDE://:9093", "listener.security.protocol.map": "OUTSIDE:SASL_SSL"},
+        "listeners=OUTSIDE://:9093: SASL_SSL is not supported yet",
     ),
     (
         {"listener.security.protocol.map": "PLAINTEXT:NONE", "listeners": "A://:1"},
@@ -93,6 +93,14 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
     (
         {"inter.broker.listener.name": "INSIDE"},
         "inter.broker.listener.name=INSIDE: there is no such listener",
+    ),
+    (
+        {"security.inter.broker.protocol": "SSL"},
+        "security.inter.broker.protocol=SSL: there is no such listener; add SSL://host:port",
+    ),
+    (
+        {"security.inter.broker.protocol": "PLAINTEXT", "inter.broker.listener.name": "PLAINTEXT"},
+        "inter.broker.listener.name=PLAINTEXT: security.inter.broker.protocol=PLAINTEXT is set, too",
     ),
     ({"port": "65536"}, "port=65536: the value must be a whole number from 0 to 65535"),
 )
@@ -150,6 +158,24 @@ class ListenersTests(SynchronousTestCase):
             config = BrokerConfig.load(None, {**two, **settings})
             self.assertEqual(config.inter_broker_port((1, 2)), port, settings)
             self.assertEqual(config.internal((1, 2)), internal, settings)
+
+    def test_inter_broker_protocol(self) -> None:
+        """security.inter.broker.protocol chooses the listener of that name."""
+        config = BrokerConfig.load(
+            None, {"listeners": "PLAINTEXT://:1,SSL://:2", "security.inter.broker.protocol": "SSL"}
+        )
+        self.assertEqual((config.inter_broker.name, config.inter_broker.protocol), ("SSL", "SSL"))
+
+    def test_endpoints(self) -> None:
+        """Each listener has its advertised address and its protocol; unnamed ones are not advertised."""
+        two = {
+            "listeners": "A://127.0.0.1:0,B://10.0.0.7:2",
+            "listener.security.protocol.map": "A:PLAINTEXT,B:SSL",
+        }
+        a, b = Endpoint("A", "127.0.0.1", 1), Endpoint("B", "10.0.0.7", 2, "SSL")
+        self.assertEqual(BrokerConfig.load(None, two).endpoints((1, 2)), (a, b))
+        told = BrokerConfig.load(None, {**two, "advertised.listeners": "B://b.example:0"})
+        self.assertEqual(told.endpoints((1, 2)), (Endpoint("B", "b.example", 2, "SSL"),))
 
     def test_controllers_are_left_out(self) -> None:
         """Listeners of KRaft controllers are left out, with one warning each, whatever protocol they have."""

@@ -35,12 +35,15 @@ def answer(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"endpoint type {request.endpoint_type} is unknown"
         )
     state: ClusterState = broker.metadata.state
+    listener = context.peer.session.listener
     return DescribeClusterResponse(
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
         brokers=[
-            DescribeClusterBroker(n.id, n.host, n.port, n.rack, state.fenced and n.id == broker.node_id)
-            for n in state.brokers.values()
+            DescribeClusterBroker(
+                node.id, *node.address(listener), node.rack, state.fenced and node.id == broker.node_id
+            )
+            for node in state.brokers.values()
         ],
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED

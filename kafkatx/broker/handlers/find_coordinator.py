@@ -40,27 +40,28 @@ def answer(
         raise RequestError(ErrorCode.INVALID_REQUEST, f"there is no coordinator of type {request.key_type}")
     topic = broker.groups.topic if request.key_type == GROUP else broker.transactions.topic
     if topic.exists:
-        return _found(broker, topic, request, context.version)
-    return Deferred.fromCoroutine(_find_when_ready(broker, topic, request, context.version))
+        return _found(broker, topic, request, context)
+    return Deferred.fromCoroutine(_find_when_ready(broker, topic, request, context))
 
 
 async def _find_when_ready(
-    broker: Broker, topic: InternalTopic, request: FindCoordinatorRequest, version: int
+    broker: Broker, topic: InternalTopic, request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse:
     await topic.ensure()
-    found = _found(broker, topic, request, version)
+    found = _found(broker, topic, request, context)
     return await found if isinstance(found, Deferred) else found
 
 
 def _found(
-    broker: Broker, topic: InternalTopic, request: FindCoordinatorRequest, version: int
+    broker: Broker, topic: InternalTopic, request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
-    if version >= MANY_SINCE:
-        many = broker.slices.each(request.coordinator_keys, partial(_find, topic))
+    listener = context.peer.session.listener
+    if context.version >= MANY_SINCE:
+        many = broker.slices.each(request.coordinator_keys, partial(_find, topic, listener))
         if isinstance(many, Deferred):
             return many.addCallback(_respond_many)
         return _respond_many(many)
-    found = _find(topic, request.key)
+    found = _find(topic, listener, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         error_message=found.error_message,
@@ -74,13 +75,13 @@ def _respond_many(coordinators: list[Coordinator]) -> FindCoordinatorResponse:
     return FindCoordinatorResponse(coordinators=coordinators)
 
 
-def _find(topic: InternalTopic, key: str) -> Coordinator:
-    """Return the leader of the key's partition."""
+def _find(topic: InternalTopic, listener: str, key: str) -> Coordinator:
+    """Return the leader of the key's partition, with its address for a listener."""
     try:
         node = topic.leader_of(key)
     except RequestError as error:
         return _failed(key, error.code, error_message(error))
-    return Coordinator(key, node.id, node.host, node.port, 0, None)
+    return Coordinator(key, node.id, *node.address(listener), 0, None)
 
 
 def _failed(key: str, code: ErrorCode, why: str) -> Coordinator:

@@ -51,9 +51,9 @@ def answer(
         topics = broker.metadata.state.topics.values()
         wanted = [MetadataRequestTopic(name=topic.name) for topic in topics if not is_new(topic)]
     elif _may_create(broker, request, context) and _missing(broker, wanted):
-        creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context.version))
+        creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context))
         return creating.addCallback(_with_operations, request)
-    described = _describe(broker, wanted, {}, context.version)
+    described = _describe(broker, wanted, {}, context)
     if isinstance(described, Deferred):
         return described.addCallback(_with_operations, request)
     return _with_operations(described, request)
@@ -81,7 +81,7 @@ def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
 
 
 async def _create_and_describe(
-    broker: Broker, wanted: list[MetadataRequestTopic], version: int
+    broker: Broker, wanted: list[MetadataRequestTopic], context: RequestContext
 ) -> MetadataResponse:
     missing = _missing(broker, wanted)
     errors: dict[str, int] = dict.fromkeys(missing, ErrorCode.LEADER_NOT_AVAILABLE)
@@ -89,7 +89,7 @@ async def _create_and_describe(
     creating.addTimeout(MOST_CREATING_S, broker.clock)
     with suppress(TimedOut):  # creations that have begun go on
         await creating
-    described = _describe(broker, wanted, errors, version)
+    described = _describe(broker, wanted, errors, context)
     return await described if isinstance(described, Deferred) else described
 
 
@@ -105,18 +105,22 @@ async def _create(broker: Broker, missing: Sequence[str], errors: dict[str, int]
 
 
 def _describe(
-    broker: Broker, wanted: list[MetadataRequestTopic], errors: dict[str, int], version: int
+    broker: Broker, wanted: list[MetadataRequestTopic], errors: dict[str, int], context: RequestContext
 ) -> MetadataResponse | Deferred[MetadataResponse]:
-    topics = broker.slices.each(wanted, lambda asked: _topic(broker, asked, errors, version))
+    listener = context.peer.session.listener
+    topics = broker.slices.each(wanted, lambda asked: _topic(broker, asked, errors, context.version))
     if isinstance(topics, Deferred):
-        return topics.addCallback(lambda made: _response(broker, made))
-    return _response(broker, topics)
+        return topics.addCallback(lambda made: _response(broker, made, listener))
+    return _response(broker, topics, listener)
 
 
-def _response(broker: Broker, topics: list[MetadataResponseTopic]) -> MetadataResponse:
+def _response(broker: Broker, topics: list[MetadataResponseTopic], listener: str) -> MetadataResponse:
     state: ClusterState = broker.metadata.state
     return MetadataResponse(
-        brokers=[MetadataResponseBroker(n.id, n.host, n.port, n.rack) for n in state.brokers.values()],
+        brokers=[
+            MetadataResponseBroker(node.id, *node.address(listener), node.rack)
+            for node in state.brokers.values()
+        ],
         cluster_id=state.cluster_id,
         controller_id=state.controller_id,
         topics=topics,
@@ -219,14 +223,15 @@ def _warn_of_other_address(broker: Broker, context: RequestContext) -> None:
     if node is None or peer.told_address:
         return
     peer.told_address = True
-    if node.host in LOOPBACK and peer.local_host not in LOOPBACK:
+    host, port = node.address(peer.session.listener)
+    if host in LOOPBACK and peer.local_host not in LOOPBACK:
         broker.limited_log.warn(
             "{peer} reached the broker at {host} but is told to use {advertised}:{port}: set"
             " advertised.listeners to an address that clients elsewhere can reach",
             peer=peer,
             host=peer.local_host,
-            advertised=node.host,
-            port=node.port,
+            advertised=host,
+            port=port,
         )
 
 

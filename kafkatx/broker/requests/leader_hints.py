@@ -22,8 +22,9 @@ class _Leaders:
     :ivar nodes: their brokers by id.
     """
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, listener: str) -> None:
         self._state = state
+        self._listener = listener
         self.nodes: dict[int, BrokerNode] = {}
 
     def hint(self, topic: str, number: int) -> LeaderIdAndEpoch | None:
@@ -40,12 +41,14 @@ class _Leaders:
 
     def endpoints(self) -> list[NodeEndpoint]:
         """Return the addresses of these leaders."""
-        return [NodeEndpoint(node.id, node.host, node.port, node.rack) for node in self.nodes.values()]
+        return [
+            NodeEndpoint(node.id, *node.address(self._listener), node.rack) for node in self.nodes.values()
+        ]
 
 
-def hint_producers(response: ProduceResponse, state: ClusterState) -> None:
-    """Put the leaders of refused partitions into a response, and their addresses."""
-    leaders = _Leaders(state)
+def hint_producers(response: ProduceResponse, state: ClusterState, listener: str = "") -> None:
+    """Put the leaders of refused partitions into a response, and their addresses for a listener."""
+    leaders = _Leaders(state, listener)
     for topic in response.responses:
         for result in topic.partition_responses:
             if result.error_code in HINTED:
@@ -53,13 +56,13 @@ def hint_producers(response: ProduceResponse, state: ClusterState) -> None:
     response.node_endpoints = leaders.endpoints()
 
 
-def hint_consumers(response: FetchResponse, state: ClusterState) -> None:
-    """Put the leaders of refused partitions into a response, and their addresses."""
+def hint_consumers(response: FetchResponse, state: ClusterState, listener: str = "") -> None:
+    """Put the leaders of refused partitions into a response, and their addresses for a listener."""
     leaders: _Leaders | None = None
     for topic in response.responses:
         for result in topic.partitions:
             if result.error_code and result.error_code in HINTED:
-                leaders = leaders or _Leaders(state)
+                leaders = leaders or _Leaders(state, listener)
                 name = topic.topic or state.topic_names.get(topic.topic_id, "")
                 result.current_leader = leaders.hint(name, result.partition_index)
     if leaders is not None:

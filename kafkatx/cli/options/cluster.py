@@ -33,7 +33,10 @@ def last_given(ctx: click.Context, option: click.Parameter, value: V) -> V:
 
 
 def cluster_options(command: F) -> F:
-    """Add ``-b/--bootstrap-server`` and ``--timeout``, passed as *bootstrap* and *timeout*."""
+    """Add ``-b/--bootstrap-server`` and ``--timeout``, passed as *bootstrap* and *timeout*.
+
+    ``--command-config`` is kept for :func:`connect` and :func:`client_settings`.
+    """
     bootstrap = click.option(
         "-b",
         "--bootstrap-server",
@@ -55,7 +58,43 @@ def cluster_options(command: F) -> F:
         callback=last_given,
         help="Time to wait for a broker's reply.",
     )
-    return bootstrap(timeout(command))
+    return bootstrap(timeout(_command_config()(command)))
+
+
+def _command_config(hidden: bool = False) -> Callable[[F], F]:
+    return click.option(
+        "--command-config",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        envvar="KAFKATX_COMMAND_CONFIG",
+        show_envvar=True,
+        hidden=hidden,
+        expose_value=False,
+        callback=_read_properties,
+        help="Properties file with client settings, such as security.protocol and ssl.*.",
+    )
+
+
+_properties: dict[str, str] = {}
+"""The settings of ``--command-config``, of the command that runs."""
+
+
+def _read_properties(ctx: click.Context, option: click.Parameter, path: str | None) -> None:
+    """Keep the settings of the file.
+
+    :raises SettingError: it cannot be read.
+    """
+    from kafkatx.config.properties import read_properties
+
+    path = last_given(ctx, option, path)
+    _properties.clear()
+    if path is not None:
+        _properties.update(read_properties(path))
+
+
+def command_config() -> dict[str, str]:
+    """Return the settings of ``--command-config``; none without it."""
+    return dict(_properties)
 
 
 def group_options(hidden: bool = True) -> Callable[[F], F]:
@@ -81,7 +120,7 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
     )
 
     def decorate(command: F) -> F:
-        return bootstrap(timeout(command))
+        return bootstrap(timeout(_command_config(hidden)(command)))
 
     return decorate
 
@@ -92,13 +131,18 @@ def connect(bootstrap: str, timeout_s: float) -> Cluster:
     :raises SettingError: *bootstrap* does not have the form host:port,...
     """
     from kafkatx.blocking import Cluster
+    from kafkatx.blocking.security import dial_with
     from kafkatx.cli.output.silence import Watch, WatchedConnection
 
     connect_timeout_s = min(timeout_s, CONNECT_TIMEOUT_S)
-    dial = partial(
-        WatchedConnection, watch=Watch(_say_wait), timeout_s=timeout_s, connect_timeout_s=connect_timeout_s
+    connection = partial(
+        WatchedConnection,
+        watch=Watch(_say_wait),
+        timeout_s=timeout_s,
+        connect_timeout_s=connect_timeout_s,
+        dial=dial_with(_properties),
     )
-    return Cluster(bootstrap, timeout_s=timeout_s, connect=dial, on_wait=_say_wait)
+    return Cluster(bootstrap, timeout_s=timeout_s, connect=connection, on_wait=_say_wait)
 
 
 def first_contact(bootstrap: str) -> AbstractContextManager[Watch]:
@@ -118,6 +162,7 @@ def client_settings(bootstrap: str, timeout_s: float) -> dict[str, object]:
     """Return the same for a client of :mod:`kafkatx.client`, as its settings."""
     timeout_ms = max(1, round(timeout_s * 1000))
     return {
+        **_properties,
         "bootstrap.servers": bootstrap,
         "client.id": "kafkatx",
         "request.timeout.ms": timeout_ms,

@@ -6,12 +6,14 @@ silent. So a thread watches for how long the main thread has waited.
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kafkatx.blocking import Connection
+from kafkatx.blocking.security import Dial
 
 EVERY_S = 5.0
 LOOK_S = 0.5
@@ -64,9 +66,16 @@ class WatchedConnection(Connection):
     """A connection that reports to a :class:`Watch` while it waits."""
 
     def __init__(
-        self, host: str, port: int, *, watch: Watch, timeout_s: float, connect_timeout_s: float
+        self,
+        host: str,
+        port: int,
+        *,
+        watch: Watch,
+        timeout_s: float,
+        connect_timeout_s: float,
+        dial: Dial = socket.create_connection,
     ) -> None:
-        super().__init__(host, port, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s)
+        super().__init__(host, port, timeout_s=timeout_s, connect_timeout_s=connect_timeout_s, dial=dial)
         self._watch = watch
 
     def open(self) -> None:

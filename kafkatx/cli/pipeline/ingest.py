@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafkatx.cli.options.audit import audit_options
-from kafkatx.cli.options.cluster import cluster_options, pairs
+from kafkatx.cli.options.cluster import cluster_options, command_config, pairs
 from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import show_json
 
@@ -161,14 +161,19 @@ def ingest(
     check_pyspark()  # before imports that need it
     check_java(os.environ)
     from kafkatx.spark.ingest.options import IngestOptions
-    from kafkatx.spark.options.client import ClientSettings
+    from kafkatx.spark.options.client import ClientSettings, parse_security
 
     settings = dict(pairs("--decoder-setting", decoder_settings))
     if schema is not None:
         settings["schema"] = schema
     _add_registry(settings, decode, registry)
     options = IngestOptions(
-        ClientSettings(bootstrap, client_id="kafkatx-ingest", timeout_s=timeout),
+        ClientSettings(
+            bootstrap,
+            client_id="kafkatx-ingest",
+            timeout_s=timeout,
+            security=parse_security(command_config()),
+        ),
         ingestion.selection(topics, pattern),
         to,
         format=format_name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.config.table.row import Section
+from kafkatx.config.table.security import tls
 
 BROKERS = Section("Brokers", "The cluster's addresses, and the name of this client.")
 
@@ -28,7 +29,10 @@ CLIENT_RACK = BROKERS.string(
     "client.rack", "", "Failure domain of this client. Leaders may let consumers read from a replica there."
 )
 SECURITY_PROTOCOL = BROKERS.string(
-    "security.protocol", "PLAINTEXT", "Security protocol of connections to brokers.", choices=("PLAINTEXT",)
+    "security.protocol",
+    "PLAINTEXT",
+    "Security protocol of connections to brokers: PLAINTEXT, or SSL for TLS.",
+    choices=("PLAINTEXT", "SSL"),
 )
 ENDPOINT = BROKERS.plugin(
     "kafkatx.endpoint",
@@ -120,7 +124,7 @@ DEFAULT_API_TIMEOUT_MS = RETRIES.integer(
     unit="ms",
 )
 
-SECTIONS = (BROKERS, CONNECTIONS, RETRIES)
+SECTIONS = (BROKERS, tls.SHARED, CONNECTIONS, RETRIES)
 
 KEPT = Section(
     "Accepted and ignored", "Settings of the Java client that have no meaning, or a fixed value, here."

@@ -13,6 +13,7 @@ import re
 from kafkatx.config.table import cleanup, groups, limits, log, network, replication, zookeeper
 from kafkatx.config.table.mirror.rows import MIRROR
 from kafkatx.config.table.row import ConfigType, Section, by_name
+from kafkatx.config.table.security import tls
 
 IDENTITY = Section("The broker", "Identity and plugins of this broker.")
 
@@ -197,6 +198,7 @@ SCHEMAS_WRITE_TIMEOUT_MS = SCHEMAS.integer(
 SECTIONS = (
     IDENTITY,
     *network.SECTIONS,
+    *tls.SECTIONS,
     *limits.SECTIONS,
     TOPICS,
     *log.SECTIONS,

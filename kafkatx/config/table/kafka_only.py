@@ -93,26 +93,22 @@ sasl.oauthbearer.expected.issuer sasl.oauthbearer.header.urlencode sasl.oauthbea
 sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
 sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
 sasl.oauthbearer.token.endpoint.url sasl.server.callback.handler.class sasl.server.max.receive.size
-security.inter.broker.protocol security.providers server.max.startup.time.ms
-share.coordinator.append.linger.ms share.coordinator.cold.partition.snapshot.interval.ms
-share.coordinator.load.buffer.size share.coordinator.snapshot.update.records.per.snapshot
-share.coordinator.state.topic.compression.codec share.coordinator.state.topic.min.isr
-share.coordinator.state.topic.num.partitions share.coordinator.state.topic.prune.interval.ms
-share.coordinator.state.topic.replication.factor share.coordinator.state.topic.segment.bytes
-share.coordinator.threads share.coordinator.write.timeout.ms share.fetch.max.fetch.records
-share.fetch.purgatory.purge.interval.requests socket.connection.setup.timeout.max.ms
-socket.connection.setup.timeout.ms socket.listen.backlog.size ssl.allow.dn.changes ssl.allow.san.changes
-ssl.cipher.suites ssl.client.auth ssl.enabled.protocols ssl.endpoint.identification.algorithm
-ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain
-ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.principal.mapping.rules
-ssl.protocol ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm
-ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type super.users
-telemetry.max.bytes topic.flush.intervals.ms topic.log.retention.hours topic.log.retention.size
-topic.partition.count.map transaction.state.log.load.buffer.size transaction.two.phase.commit.enable
-unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable
-zk.synctime.ms zookeeper.metadata.migration.enable zookeeper.metadata.migration.min.batch.size
-zookeeper.ssl.cipher.suites zookeeper.ssl.crl.enable zookeeper.ssl.enabled.protocols zookeeper.ssl.ocsp.enable
-zookeeper.ssl.protocol zookeeper.sync.time.ms
+security.providers server.max.startup.time.ms share.coordinator.append.linger.ms
+share.coordinator.cold.partition.snapshot.interval.ms share.coordinator.load.buffer.size
+share.coordinator.snapshot.update.records.per.snapshot share.coordinator.state.topic.compression.codec
+share.coordinator.state.topic.min.isr share.coordinator.state.topic.num.partitions
+share.coordinator.state.topic.prune.interval.ms share.coordinator.state.topic.replication.factor
+share.coordinator.state.topic.segment.bytes share.coordinator.threads share.coordinator.write.timeout.ms
+share.fetch.max.fetch.records share.fetch.purgatory.purge.interval.requests
+socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
+ssl.allow.dn.changes ssl.allow.san.changes ssl.engine.factory.class ssl.keymanager.algorithm ssl.protocol
+ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm super.users telemetry.max.bytes
+topic.flush.intervals.ms topic.log.retention.hours topic.log.retention.size topic.partition.count.map
+transaction.state.log.load.buffer.size transaction.two.phase.commit.enable unclean.leader.election.interval.ms
+unstable.api.versions.enable unstable.feature.versions.enable zk.synctime.ms
+zookeeper.metadata.migration.enable zookeeper.metadata.migration.min.batch.size zookeeper.ssl.cipher.suites
+zookeeper.ssl.crl.enable zookeeper.ssl.enabled.protocols zookeeper.ssl.ocsp.enable zookeeper.ssl.protocol
+zookeeper.sync.time.ms
 """
 
 NAMES = frozenset(_NAMES.split())

@@ -14,6 +14,11 @@ INTER_BROKER_LISTENER_NAME = REPLICATION.optional_string(
     "Name of the listener for other brokers; the first one by default. Only its connections may fetch as a "
     "replica.",
 )
+SECURITY_INTER_BROKER_PROTOCOL = REPLICATION.optional_string(
+    "security.inter.broker.protocol",
+    "In place of `inter.broker.listener.name`: the listener for other brokers is the one of this name, "
+    "PLAINTEXT or SSL.",
+)
 REPLICA_LAG_TIME_MAX_MS = REPLICATION.long(
     "replica.lag.time.max.ms",
     30_000,

@@ -37,9 +37,9 @@ from kafkatx.interfaces.nodes import (
 from kafkatx.metadata.cluster.state.requests import read
 from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.layout import brokers, paths
-from kafkatx.metadata.layout.brokers import Endpoint
 from kafkatx.metadata.layout.fields import UnreadableNode
 from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, encode_offline
+from kafkatx.nodes import Endpoint
 from kafkatx.types import BrokerNode, TopicPartition
 
 POLL_S = 0.5
@@ -304,7 +304,7 @@ class Registration:
     def _content(self, node: BrokerNode) -> bytes:
         registration = brokers.Registration(
             node.id,
-            (Endpoint("PLAINTEXT", node.host, node.port),),
+            node.endpoints or (Endpoint("PLAINTEXT", node.host, node.port),),
             rack=node.rack,
             timestamp_ms=self._now_ms(),
             directories=self._directories,

@@ -18,8 +18,8 @@ from typing import Final
 
 import attrs
 
-from kafkatx.config.listeners import bracketed
 from kafkatx.metadata.layout.fields import Fields, UnreadableNode, encode, parse, quoted
+from kafkatx.nodes import Endpoint
 from kafkatx.types import BrokerNode
 
 VERSION: Final = 5
@@ -29,23 +29,6 @@ WRITTEN_VERSIONS: Final = (5, 4, 2)
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _DEFAULT_PROTOCOLS: Mapping[str, str] = {name: name for name in _PROTOCOLS}
 _ENDPOINT = re.compile(r"([A-Za-z0-9_.-]+)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,5})", re.ASCII)
-
-
-@attrs.frozen
-class Endpoint:
-    """An address of a broker.
-
-    :ivar listener: the listener's name.
-    :ivar security_protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
-    """
-
-    listener: str
-    host: str
-    port: int
-    security_protocol: str = "PLAINTEXT"
-
-    def __str__(self) -> str:
-        return f"{self.listener}://{bracketed(self.host)}:{self.port}"
 
 
 @attrs.frozen
@@ -80,8 +63,16 @@ class Registration:
         endpoint = (named or self.endpoints)[0]
         internal = None if self.internal is None else (self.internal.host, self.internal.port)
         http = None if self.http is None else (self.http.host, self.http.port)
+        several = self.endpoints if len(self.endpoints) > 1 else ()
         return BrokerNode(
-            self.broker_id, endpoint.host, endpoint.port, self.rack, epoch, internal=internal, http=http
+            self.broker_id,
+            endpoint.host,
+            endpoint.port,
+            self.rack,
+            epoch,
+            internal=internal,
+            http=http,
+            endpoints=several,
         )
 
     def encode(self, version: int = VERSION) -> bytes:

@@ -13,6 +13,9 @@ from typing import Any
 
 import attrs
 
+from kafkatx.blocking.security import is_security
+from kafkatx.clientcore.settings import ClientSettings as KafkaSettings
+from kafkatx.clientcore.tables import common
 from kafkatx.errors import SettingError
 
 BOOTSTRAP = "bootstrap.servers"
@@ -21,7 +24,10 @@ CLIENT_ID = "kafkatx-spark"
 
 @attrs.frozen
 class ClientSettings:
-    """The addresses of the brokers, time-outs and fetch sizes; picklable, for the workers."""
+    """The addresses of the brokers, time-outs and fetch sizes; picklable, for the workers.
+
+    :ivar security: ``security.protocol`` and ``ssl.*``; the workers read the files.
+    """
 
     bootstrap: str
     client_id: str = CLIENT_ID
@@ -35,6 +41,7 @@ class ClientSettings:
     rack: str = ""
     max_age_s: float = 300.0
     isolation_level: int = 0
+    security: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
 
 _REFUSED = {
@@ -45,11 +52,6 @@ _REFUSED = {
     "enable.auto.commit": "no offsets are committed; the query knows what it has read",
     "interceptor.classes": "interceptors could change what is read",
 }
-_ONLY = {
-    "security.protocol": ("PLAINTEXT", "connections are neither encrypted nor authenticated yet"),
-}
-
-
 _ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 
 
@@ -65,9 +67,6 @@ def parse_client(options: Mapping[str, str]) -> ClientSettings:
     for name, reason in _REFUSED.items():
         if name in given:
             raise SettingError(f"Kafka option '{name}' is not supported: {reason}")
-    for name, (value, reason) in _ONLY.items():
-        if given.get(name, value).strip().lower() != value.lower():
-            raise SettingError(f"kafka.{name}={given[name]}: only {value} is supported, {reason}")
     if not given.get(BOOTSTRAP, "").strip():
         raise SettingError(
             f"Option 'kafka.{BOOTSTRAP}' must be specified for configuring Kafka consumer: HOST:PORT[,...]"
@@ -78,10 +77,27 @@ def parse_client(options: Mapping[str, str]) -> ClientSettings:
         if name in given
     }
     settings |= _fetch_bytes(given)
+    settings["security"] = parse_security(given)
     group = given.get("group.id", options.get("groupidprefix", "")).strip()
     if group:
         settings.setdefault("client_id", f"{CLIENT_ID}-{group}")
     return ClientSettings(given[BOOTSTRAP].strip(), **settings)
+
+
+def parse_security(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of the security of connections.
+
+    :raises SettingError: one is unknown, or has a bad value.
+    """
+    chosen = {name: value.strip() for name, value in given.items() if is_security(name)}
+    protocol = common.SECURITY_PROTOCOL.name
+    if protocol in chosen:
+        chosen[protocol] = chosen[protocol].upper()
+    try:
+        KafkaSettings.load("admin", chosen)
+    except SettingError as error:
+        raise SettingError(f"kafka.{error}") from None
+    return {} if chosen.get(protocol, "PLAINTEXT") == "PLAINTEXT" else chosen
 
 
 def _fetch_bytes(given: Mapping[str, str]) -> dict[str, int]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from kafkatx.blocking import Cluster
 from kafkatx.blocking.producer.encoded_writer import EncodedWriter
 from kafkatx.blocking.producer.sender import WriteTotals
+from kafkatx.blocking.security import dial_for
 from kafkatx.clientcore.audit.server_header import stamp_of
 from kafkatx.clientcore.errors import ProduceFailed
 from kafkatx.clientcore.producer.config import limits_of
@@ -62,6 +63,7 @@ def connect(settings: ClientSettings) -> Cluster:
         timeout_s=settings[common.REQUEST_TIMEOUT_MS] / 1000,
         connect_timeout_s=settings[common.CONNECTION_SETUP_TIMEOUT_MS] / 1000,
         retry_backoff_ms=settings[common.RETRY_BACKOFF_MS],
+        dial=dial_for(settings),
     )
 
 

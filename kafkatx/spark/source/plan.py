@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from kafkatx.blocking import EARLIEST, LATEST, Cluster, TopicMetadata, UnknownTopic
+from kafkatx.blocking.security import dial_with
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.spark.offsets import Available, OffsetRange, boundary, clip, fixed, split
 from kafkatx.spark.options.boundaries import ENDING, STARTING, Boundary, ByTimestamp
@@ -39,6 +40,7 @@ def connect(client: ClientSettings) -> Cluster:
         timeout_s=client.timeout_s,
         connect_timeout_s=client.connect_timeout_s,
         retry_backoff_ms=client.retry_backoff_ms,
+        dial=dial_with(client.security),
     )
 
 

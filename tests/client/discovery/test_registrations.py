@@ -6,8 +6,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.discovery.registrations import address
 from kafkatx.clientcore.bootstrap import Address
-from kafkatx.metadata.layout.brokers import Endpoint, Registration
+from kafkatx.metadata.layout.brokers import Registration
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.nodes import Endpoint
 
 _KAFKA_3_9 = (
     b'{"features":{},"listener_security_protocol_map":{"IN":"SSL","OUT":"PLAINTEXT","MORE":"PLAINTEXT"},'

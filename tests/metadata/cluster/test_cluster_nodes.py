@@ -6,9 +6,10 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces.nodes import Create
 from kafkatx.metadata.cluster.cluster_nodes import prepare
 from kafkatx.metadata.layout import paths
-from kafkatx.metadata.layout.brokers import Endpoint, Registration
+from kafkatx.metadata.layout.brokers import Registration
 from kafkatx.metadata.layout.controller import encode_import
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.nodes import Endpoint
 from tests.metadata.cluster.cases import RunningCase
 from tests.metadata.layout.test_brokers import KAFKA_3_9
 

@@ -7,8 +7,9 @@ from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.metadata.layout.brokers import WRITTEN_VERSIONS, Endpoint, Registration, decode
+from kafkatx.metadata.layout.brokers import WRITTEN_VERSIONS, Registration, decode
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.nodes import Endpoint
 from kafkatx.types import BrokerNode
 
 PATH = "/brokers/ids/1"
@@ -112,10 +113,18 @@ class EncodeTests(SynchronousTestCase):
 class NodeTests(SynchronousTestCase):
     def test_node(self) -> None:
         """A broker has the address of the wanted listener, or of its first one."""
-        registration = Registration(1, (INTERNAL, EXTERNAL), "r1")
-        self.assertEqual(registration.node(7), BrokerNode(1, "h", 9092, "r1", 7))
-        self.assertEqual(registration.node(7, "EXTERNAL"), BrokerNode(1, "fe80::1%eth0", 9093, "r1", 7))
-        self.assertEqual(registration.node(7, "OTHER"), BrokerNode(1, "h", 9092, "r1", 7))
+        both = (INTERNAL, EXTERNAL)
+        registration = Registration(1, both, "r1")
+        first = BrokerNode(1, "h", 9092, "r1", 7, endpoints=both)
+        self.assertEqual(registration.node(7), first)
+        self.assertEqual(
+            registration.node(7, "EXTERNAL"), BrokerNode(1, "fe80::1%eth0", 9093, "r1", 7, endpoints=both)
+        )
+        self.assertEqual(registration.node(7, "OTHER"), first)
+
+    def test_one_endpoint(self) -> None:
+        """A broker with one listener is its host and port."""
+        self.assertEqual(Registration(1, (INTERNAL,), "r1").node(7), BrokerNode(1, "h", 9092, "r1", 7))
 
     def test_internal(self) -> None:
         """The address for other brokers comes back in every version; without one there is none."""

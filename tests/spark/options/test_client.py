@@ -78,8 +78,8 @@ class ParseClientTests(SynchronousTestCase):
             self.assertIn(f"Kafka option '{name}' is not supported", str(error))
 
     def test_never_less_safe_than_asked(self) -> None:
-        """Encryption is not there yet, and a misspelt isolation level does not read all records."""
-        for name, value in (("security.protocol", "SSL"), ("isolation.level", "committed")):
+        """SASL is not there yet, and a misspelt isolation level does not read all records."""
+        for name, value in (("security.protocol", "SASL_SSL"), ("isolation.level", "committed")):
             error = self.assertRaises(SettingError, parse_client, {**BOOTSTRAP, f"kafka.{name}": value})
             self.assertIn(f"kafka.{name}={value}", str(error))
 

@@ -1,0 +1,1 @@
+"""The listeners of a broker for Kafka clients and other brokers."""

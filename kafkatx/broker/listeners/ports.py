@@ -1,0 +1,133 @@
+"""The ports of a broker's listeners: they are bound, opened, shut and closed together. Touches sockets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IListeningPort, IProtocolFactory
+
+from kafkatx.broker.broker import Broker
+from kafkatx.broker.dispatch import Dispatch, Served
+from kafkatx.config import BrokerConfig
+from kafkatx.config.listeners import Listener
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import Workers
+from kafkatx.net.server import KafkaServerFactory, ListenerFactory
+from kafkatx.net.shared_port import listen_shared
+
+if TYPE_CHECKING:
+    from kafkatx.net.tls.listener import TlsListeners
+    from kafkatx.networkclient.connection import MakeEndpoint
+
+BACKLOG = 1024
+
+
+class Listeners:
+    """All listeners of one broker. Each one has a dispatch of its own, whose replies have its addresses.
+
+    :ivar tls: the listeners with TLS; None, and nothing is imported for them, if there are none.
+    """
+
+    def __init__(self, config: BrokerConfig, workers: Workers, reactor: Any) -> None:
+        self._config = config
+        self._reactor = reactor
+        self._ports: list[IListeningPort] = []
+        self._factories: list[IProtocolFactory] = []
+        self.tls = None if not _has_tls(config) else self._make_tls(workers)
+
+    def _make_tls(self, workers: Workers) -> TlsListeners:
+        from kafkatx.tls.extra import check_installed
+
+        check_installed()
+        from kafkatx.net.tls.listener import TlsListeners
+
+        return TlsListeners(lambda name: self._config.of_listener(name), workers("tls"))
+
+    def make_endpoint(self, below: MakeEndpoint | None) -> MakeEndpoint | None:
+        """Return what makes the endpoints of other brokers, as the protocol of their listener asks for.
+
+        :param below: makes their endpoints below TLS; None: TCP.
+        """
+        tls, listener = self.tls, self._config.inter_broker
+        if tls is None or listener.protocol == "PLAINTEXT":
+            return below
+        from kafkatx.net.tls.endpoints import TlsEndpoints
+
+        return TlsEndpoints(lambda: tls.settings(listener.name), below)
+
+    def bind(self, broker: Broker, served: tuple[Served, ...], server: KafkaServerFactory) -> list[int]:
+        """Bind the ports; connections wait in the kernel until :meth:`accept`.
+
+        :return: the bound ports, in the order of the listeners.
+        :raises SettingError: a port is in use, or not permitted; or certificates cannot be used.
+        """
+        for listener in self._config.listeners():
+            factory = self._factory(
+                listener, ListenerFactory(server, Dispatch(broker, served, listener.name), listener.name)
+            )
+            self._factories.append(factory)
+            port = self._bind(listener, factory)
+            port.stopReading()
+            self._ports.append(port)
+        return [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
+
+    def _factory(self, listener: Listener, plain: ListenerFactory) -> IProtocolFactory:
+        return plain if self.tls is None or listener.protocol == "PLAINTEXT" else self.tls.wrap(plain)
+
+    def _bind(self, listener: Listener, factory: IProtocolFactory) -> Any:
+        host = "127.0.0.1" if listener.host == "localhost" else listener.host
+        try:
+            return self._reactor.listenTCP(listener.port, factory, BACKLOG, host)
+        except CannotListenError as error:
+            raise SettingError(
+                f"listeners={listener}: cannot listen there: {error.socketError};"
+                " stop what uses the port, or choose another"
+            ) from None
+
+    def share(self, port: int) -> None:
+        """Listen at the port of all brokers of this machine, too, as the first listener does.
+
+        :raises SettingError: another program uses the port.
+        """
+        host = self._config.listeners()[0].host
+        shared = listen_shared(self._reactor, host, port, self._factories[0])
+        self._ports.insert(0, shared)  # closed first
+
+    def shut(self) -> None:
+        """Leave new connections in the kernel until :meth:`accept`."""
+        for port in self._ports:
+            port.stopReading()  # type: ignore[attr-defined]
+
+    def accept(self) -> None:
+        """Accept connections."""
+        for port in self._ports:
+            port.startReading()  # type: ignore[attr-defined]
+
+    def use(self, config: BrokerConfig) -> None:
+        """Use settings that have changed while the broker runs."""
+        self._config = config
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the certificates again."""
+        if self.tls is not None:
+            self.tls.reload()
+
+    async def close(self) -> None:
+        """Close the ports."""
+        if self.tls is not None:
+            self.tls.stop()
+        ports, self._ports = self._ports, []
+        await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
+
+
+def _has_tls(config: BrokerConfig) -> bool:
+    return any(listener.protocol != "PLAINTEXT" for listener in config.listeners())
+
+
+async def _stopped(port: IListeningPort) -> None:
+    stopping = port.stopListening()
+    if stopping is not None:
+        await stopping

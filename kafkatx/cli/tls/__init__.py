@@ -1,0 +1,1 @@
+"""``kafkatx tls``: certificates of brokers and users."""

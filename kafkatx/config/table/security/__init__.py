@@ -1,0 +1,1 @@
+"""The part of the settings table about the security of connections."""

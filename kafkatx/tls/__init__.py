@@ -1,0 +1,1 @@
+"""TLS without a transport: settings, keystores, principals, and contexts for plain sockets."""

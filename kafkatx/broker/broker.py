@@ -75,7 +75,8 @@ class Broker:
     :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
     :ivar reads_by_rack: consumers are sent to replicas in their racks (KIP-392).
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
-    :param make_endpoint: makes the endpoints of other brokers; None: TCP.
+    :param make_endpoint: makes the endpoints of brokers of other clusters; None: TCP.
+    :param peer_endpoint: makes those of this cluster's brokers; None: as *make_endpoint*.
     """
 
     _log = Logger()
@@ -89,7 +90,9 @@ class Broker:
         workers: Workers,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
         make_endpoint: MakeEndpoint | None = None,
+        peer_endpoint: MakeEndpoint | None = None,
     ) -> None:
+        peer_endpoint = peer_endpoint or make_endpoint
         self.config = config
         self.metadata = metadata
         self.store = store
@@ -129,7 +132,7 @@ class Broker:
             self.groups.use,
             self.expiry.use,
         ]
-        self.peers = Peers(config, metadata, clock, make_endpoint)
+        self.peers = Peers(config, metadata, clock, peer_endpoint)
         self.transactions = TransactionCoordinator(
             config,
             metadata,
@@ -158,6 +161,7 @@ class Broker:
             now_ms,
             self.limited_log,
             make_endpoint,
+            peer_endpoint,
         )
         self.config_listeners.append(self.mirrors.use)
         self.throttles = ReplicationThrottles(config, metadata, clock.seconds)
@@ -171,7 +175,7 @@ class Broker:
             clock,
             self.limited_log,
             self.throttles.follower,
-            make_endpoint,
+            peer_endpoint,
         )
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")

@@ -82,8 +82,8 @@ class BrokerService(Service):
         self._threads = ThreadWorkers(reactor)
         self._boot = BootRecord(self._threads)
         self._listeners = Listeners(config, self._threads, reactor)
-        self._make_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
-        self.broker = _make_broker(config, parts, reactor, self._threads, self._make_endpoint)
+        self._peer_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
+        self.broker = _make_broker(config, parts, reactor, self._threads, self._peer_endpoint)
         self.halted = self.broker.replicas.halted
         self._dispatch = Dispatch(self.broker, parts.served)
         self._served = parts.served
@@ -133,7 +133,7 @@ class BrokerService(Service):
             self.broker.fetchers.start()
             listener = self.config.listeners()[0]
             local = "127.0.0.1" if listener.host in ("", "0.0.0.0", "::") else listener.host
-            self.broker.mirrors.start((local, ports[0]))
+            self.broker.mirrors.start(self._own_address(node, local, ports))
             await self.broker.groups.open()
             self.broker.transactions.open()
             self._share_bootstrap_port()
@@ -197,7 +197,7 @@ class BrokerService(Service):
         if self.config[settings.KAFKATX_AUDIT_INTERVAL_MS]:
             from kafkatx.broker.audit.factory import make_auditor  # with a client: not for every start
 
-            self._auditor = make_auditor(self.broker, own_address, self._make_endpoint)
+            self._auditor = make_auditor(self.broker, own_address, self._peer_endpoint)
             self._auditor.start()
 
     async def _register(self) -> None:
@@ -343,11 +343,19 @@ class BrokerService(Service):
 
 
 def _make_broker(
-    config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers, make_endpoint: MakeEndpoint | None
+    config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers, peer_endpoint: MakeEndpoint | None
 ) -> Broker:
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
     metadata = parts.metadata(config, workers, store.durable, reactor)
-    broker = Broker(config, metadata, store, reactor, workers, make_endpoint=make_endpoint)
+    broker = Broker(
+        config,
+        metadata,
+        store,
+        reactor,
+        workers,
+        make_endpoint=parts.make_endpoint,
+        peer_endpoint=peer_endpoint,
+    )
     broker.offered = dict(OFFERED)
     return broker
 

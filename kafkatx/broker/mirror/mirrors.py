@@ -40,6 +40,7 @@ class Mirrors:
     """The links of this broker, and the mirrored partitions that it leads.
 
     :param make_endpoint: makes the endpoints of the sources' brokers; None: TCP.
+    :param peer_endpoint: makes those of this cluster's brokers; None: TCP.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Mirrors:
         now_ms: Callable[[], int],
         limited_log: LimitedLog,
         make_endpoint: MakeEndpoint | None = None,
+        peer_endpoint: MakeEndpoint | None = None,
     ) -> None:
         self._config = config
         self._metadata = metadata
@@ -65,6 +67,7 @@ class Mirrors:
         self._now_ms = now_ms
         self._limited_log = limited_log
         self._make_endpoint = make_endpoint
+        self._peer_endpoint = peer_endpoint
         self._manager: MirrorManager | None = None
         self._controller: MirrorController | None = None
         self._own_address: Address | None = None
@@ -126,7 +129,7 @@ class Mirrors:
         from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
 
         target = OwnBrokers(
-            config.get("broker.id"), self._own_address, metadata, self._offsets, clock, endpoints
+            config.get("broker.id"), self._own_address, metadata, self._offsets, clock, self._peer_endpoint
         )
         self._controller = MirrorController(
             config, metadata, self._commands, target, self._manager.status, clock, log, endpoints

@@ -252,7 +252,7 @@ class DocsTests(SynchronousTestCase):
     def test_every_option(self) -> None:
         """docs/spark.md has every option: heeded, refused, and without effect."""
         text = DOCS.read_text()
-        client = [*client_options._HEEDED, *client_options._REFUSED, *client_options._ONLY]
+        client = [*client_options._HEEDED, *client_options._REFUSED]
         names = [
             *option_names.OF_ALL,
             *option_names.OF_BATCHES,

@@ -22,6 +22,7 @@ TIMESTAMPS = {
     "metadata/cluster/factories.py": "timestamps of registrations and elections",
     "metadata/embedded/adoption.py": "a producer id that was not given out before",
     "cli/groups/reset.py": "a time of day, so long ago",
+    "cli/transactions/transactions.py": "the age of transactions, by their start times",
     "client/legacy/zookeeper/connection.py": "the id and the registration of a member",
     "client/producer/audit.py": "sent_ms of announcements",
     "client/producer/intake.py": "timestamps of records",
@@ -29,7 +30,9 @@ TIMESTAMPS = {
     "mirror/copy/checkpoints.py": "timestamps of heartbeats",
     "net/reactors.py": "WallClock: for a log store, which stamps segments",
     "spark/audit.py": "the window that is not over yet",
+    "net/tls/listener.py": "the expiry of certificates",
     "spark/ingest/ingestion.py": "when a manifest was written",
+    "tls/authority.py": "the validity of certificates",
 }
 """Modules that may read the wall clock, and what for."""
 

@@ -22,6 +22,12 @@ from kafkatx.wire.messages import (
     offset_delete,
     offset_fetch,
 )
+from kafkatx.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kafkatx.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from kafkatx.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -59,7 +65,9 @@ from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, Descr
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kafkatx.wire.messages.describe_transactions import DescribeTransactionsRequest
 from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from kafkatx.wire.messages.end_txn import EndTxnRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafkatx.wire.messages.heartbeat import HeartbeatRequest
@@ -73,6 +81,7 @@ from kafkatx.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
+from kafkatx.wire.messages.list_transactions import ListTransactionsRequest
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkatx.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -81,7 +90,17 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kafkatx.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from kafkatx.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from kafkatx.wire.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from kafkatx.wire.schema import Message
 from tests.integration.raw import request_frame
 
@@ -130,6 +149,7 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
         **_offsets(topic),
         **_members(topic),
         **_quotas(),
+        **_transactions(topic),
     }
     return [by_key[key]]
 
@@ -167,6 +187,29 @@ def _administration(topic: str) -> dict[int, Message]:
         45: AlterPartitionReassignmentsRequest(1000, moved),
         46: ListPartitionReassignmentsRequest(1000, [ListPartitionReassignmentsTopics(topic, [0, 1])]),
         61: DescribeProducersRequest([TopicRequest(topic, [0, 1])]),
+    }
+
+
+def _transactions(topic: str) -> dict[int, Message]:
+    """Return requests of transactions that nobody has begun, and a marker for no topic."""
+    transaction = AddPartitionsToTxnTransaction("mutants", 7, 0, False, [AddPartitionsToTxnTopic(topic, [0])])
+    partitions = [TxnOffsetCommitRequestPartition(0, 1, committed_metadata="")]
+    offsets = [TxnOffsetCommitRequestTopic(topic, partitions)]
+    markers = [WritableTxnMarker(7, 0, False, [WritableTxnMarkerTopic("no-such-topic", [0])], 0)]
+    return {
+        24: AddPartitionsToTxnRequest(
+            transactions=[transaction],
+            v3_and_below_transactional_id="mutants",
+            v3_and_below_producer_id=7,
+            v3_and_below_producer_epoch=0,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(topic, [0])],
+        ),
+        25: AddOffsetsToTxnRequest("mutants", 7, 0, "mutants"),
+        26: EndTxnRequest("mutants", 7, 0, True),
+        27: WriteTxnMarkersRequest(markers),
+        28: TxnOffsetCommitRequest("mutants", "mutants", 7, 0, topics=offsets),
+        65: DescribeTransactionsRequest(["mutants"]),
+        66: ListTransactionsRequest(["Ongoing"], [7]),
     }
 
 

@@ -191,7 +191,7 @@ def _administration(topic: str) -> dict[int, Message]:
 
 
 def _transactions(topic: str) -> dict[int, Message]:
-    """Return requests of transactions that nobody has begun, and a marker for no topic."""
+    """Return requests of a transaction that was never begun, and a marker for a topic that does not exist."""
     transaction = AddPartitionsToTxnTransaction("mutants", 7, 0, False, [AddPartitionsToTxnTopic(topic, [0])])
     partitions = [TxnOffsetCommitRequestPartition(0, 1, committed_metadata="")]
     offsets = [TxnOffsetCommitRequestTopic(topic, partitions)]

@@ -64,7 +64,6 @@ _UNSUPPORTED = {
     "--command-property": _CLIENT,
     "--consumer.config": _CLIENT,
     "--consumer-config": _CLIENT,
-    "--command-config": _CLIENT,
     "--formatter": "use --format, --json or --property",
     "--formatter-config": "use --format, --json or --property",
     "--key-deserializer": _BYTES,

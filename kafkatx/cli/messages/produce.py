@@ -42,7 +42,6 @@ _UNSUPPORTED = {
     "--command-property": _CLIENT,
     "--producer.config": _CLIENT,
     "--producer-config": _CLIENT,
-    "--command-config": _CLIENT,
     "--reader-config": "give each property as --property NAME=VALUE",
     "--line-reader": "lines are values, or keys and values with --key-separator",
     "--batch-size": "batches are as large as the input allows",

@@ -16,9 +16,10 @@ class TogetherTests(SynchronousTestCase):
         """Each module of tests belongs to one job; slow ones come first, never two with Spark in a row."""
         root = Path(together.__file__).parent
         names = jobs(root)
+        parts = [part for name in names for part in name.split()]
         for path in root.rglob("test_*.py"):
             module = ".".join(path.relative_to(root.parent).with_suffix("").parts)
-            owners = [name for name in names if module == name or module.startswith(name + ".")]
+            owners = [name for name in parts if module == name or module.startswith(name + ".")]
             self.assertEqual(len(owners), 1, module)
         first = [name.startswith(("tests.integration.", "tests.test_readme")) for name in names]
         self.assertEqual(first, sorted(first, reverse=True))
@@ -26,6 +27,12 @@ class TogetherTests(SynchronousTestCase):
         spark = ["spark" in name for name in names if name.startswith("tests.integration.")]
         self.assertNotIn((True, True), itertools.pairwise(spark))
         self.assertIn(True, spark)
+
+    def test_shared_spark(self) -> None:
+        """Modules that use the shared Spark are in few jobs, and each job has some."""
+        names = [name for name in jobs(Path(together.__file__).parent) if "test_spark_sink" in name]
+        self.assertEqual(len(names), 1)
+        self.assertGreater(len(names[0].split()), 1)
 
     def test_counted(self) -> None:
         """The last closing line counts; an output without one is a failure."""

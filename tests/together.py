@@ -1,7 +1,8 @@
 """Run all tests, a few processes at a time: most integration tests wait for time-outs of real clients.
 
-``python -m tests.together [JOBS]``. A job is a package of unit tests, or one module of integration tests, and
-:mod:`tests.run` runs it. What a job prints is shown if a test of it failed; the sum of all comes last.
+``python -m tests.together [JOBS]``. A job is a package of unit tests, one module of integration tests, or
+some modules that share a Spark, and :mod:`tests.run` runs it. What a job prints is shown if a test of it
+failed; the sum of all comes last.
 """
 
 from __future__ import annotations
@@ -22,8 +23,14 @@ SLOWEST = 20
 JOBS = 4
 """More than there are processors, for waiting needs none."""
 
-BUSY = ("cli_ingest", "readme")
+BUSY = ("audit", "cli_ingest", "readme")
 """Modules that run Spark without it being in the name."""
+
+SHARING = 3
+"""Modules that use one Spark, whose start takes ten seconds of a processor."""
+
+SPLIT = ("attack", "integration", "log")
+"""Packages that are more than one job."""
 
 MOST_S = 1500
 TIMED = re.compile(r"^(\d+\.\d) s  (\S+)$", re.MULTILINE)
@@ -45,18 +52,25 @@ class Counted(NamedTuple):
 
 
 def jobs(root: Path) -> list[str]:
-    """Return packages and modules with all tests under *root*, the slow ones first.
+    """Return packages and modules with all tests under *root*, separated by spaces where a job has several.
 
-    Those with Spark, which keep a processor busy, are spread among those that wait.
+    The slow ones come first; those with Spark, which keep a processor busy, are spread among those that wait.
     """
     found: dict[str, None] = {}
+    sharing = []
     for path in sorted(root.rglob("test_*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
-        depth = 3 if parts[1] in ("attack", "integration") else 2
-        found[".".join(parts[:depth])] = None
+        name = ".".join(parts[: 3 if parts[1] in SPLIT else 2])
+        if parts[1] == "integration" and "shared_spark()" in path.read_text(encoding="utf-8"):
+            sharing.append(name)
+        else:
+            found[name] = None
+    count = -(-len(sharing) // SHARING)
+    shared = [" ".join(sharing[at::count]) for at in range(count)]
     slow = [name for name in found if name.startswith(("tests.integration.", "tests.test_readme"))]
-    busy = [name for name in slow if name.partition("test_")[2] in BUSY or "spark" in name]
-    waiting = iter([name for name in slow if name not in busy])
+    alone = [name for name in slow if name.partition("test_")[2] in BUSY or "spark" in name]
+    busy = [*shared, *alone]
+    waiting = iter([name for name in slow if name not in alone])
     between = len(slow) // len(busy) - 1 if busy else 0
     mixed = [name for one in busy for name in (one, *itertools.islice(waiting, between))]
     return [*mixed, *waiting, *(name for name in found if name not in slow)]
@@ -75,7 +89,8 @@ def run(name: str) -> tuple[str, Counted, str, float]:
     """Run one job; return its name, counts, output and seconds."""
     started_s = time.monotonic()
     # trial's own choice of a directory is not safe where several begin at once
-    command = [sys.executable, "-m", "tests.run", f"--directory=_trial_temp-{name}", name]
+    names = name.split()
+    command = [sys.executable, "-m", "tests.run", f"--directory=_trial_temp-{names[0]}", *names]
     try:
         done = subprocess.run(
             command,

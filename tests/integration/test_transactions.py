@@ -154,6 +154,7 @@ class TransactionTests(SynchronousTestCase):
             if message is not None and not message.error():
                 producer.produce("out", message.value())
                 count += 1
+        producer.flush(LONG_S)  # an abort drops what was not sent yet
         positions = consumer.position(consumer.assignment())
         producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), LONG_S)
         (producer.commit_transaction if commit else producer.abort_transaction)(LONG_S)

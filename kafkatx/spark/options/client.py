@@ -13,7 +13,6 @@ from typing import Any
 
 import attrs
 
-from kafkatx.blocking.security import is_security
 from kafkatx.clientcore.settings import ClientSettings as KafkaSettings
 from kafkatx.clientcore.tables import common
 from kafkatx.errors import SettingError
@@ -89,6 +88,8 @@ def parse_security(given: Mapping[str, str]) -> dict[str, str]:
 
     :raises SettingError: one is unknown, or has a bad value.
     """
+    from kafkatx.blocking.security import is_security  # Spark looks sources up without a client
+
     chosen = {name: value.strip() for name, value in given.items() if is_security(name)}
     protocol = common.SECURITY_PROTOCOL.name
     if protocol in chosen:

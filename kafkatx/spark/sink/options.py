@@ -39,6 +39,7 @@ _REFUSED = {
         ("key.encoder", "value.encoder", "serializer.class", "callback.handler", "event.handler"), _PARTS
     ),
     "interceptor.classes": _PARTS,
+    producer.TRANSACTIONAL_ID.name: "the sink makes no transactions",
     "kafkatx.endpoint": "the sink speaks plain TCP only",
 }
 _DEFAULTS = {"client.id": "kafkatx-spark", "batch.size": str(BATCH_BYTES)}

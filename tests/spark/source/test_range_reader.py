@@ -89,6 +89,7 @@ class SettingsTests(SynchronousTestCase):
                 "max_age_s": 10.0,
                 "min_bytes": 8,
                 "max_wait_ms": 9,
+                "isolation_level": 0,
             },
         )
 

@@ -22,7 +22,7 @@ from kafkatx.broker.mirror.mirrors import Mirrors
 from kafkatx.broker.peers import Peers
 from kafkatx.broker.produce.record_validation import RecordValidator
 from kafkatx.broker.producer_ids import ProducerIds
-from kafkatx.broker.quotas import ClientQuotaManager
+from kafkatx.broker.quotas.manager import QuotaManager
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts
 from kafkatx.broker.replica.fetcher.manager import ReplicaFetcherManager
 from kafkatx.broker.replica.flushes import FlushScheduler
@@ -64,7 +64,7 @@ class Broker:
     :ivar expiry: deletes old committed offsets.
     :ivar validator: validates produced records in a worker.
     :ivar throttles: how much other brokers may copy from here, and this one from them.
-    :ivar quotas: how much clients may produce and fetch.
+    :ivar quotas: how much clients may do.
     :ivar transactions: the transactional ids that this broker coordinates.
     :ivar peers: connections to the other brokers.
     :ivar mirrors: links to other clusters, and the partitions that are mirrored here.
@@ -147,7 +147,7 @@ class Broker:
         )
         self.config_listeners.append(self.transactions.use)
         self.producer_ids = ProducerIds(metadata)
-        self.quotas = ClientQuotaManager(config, metadata, clock)
+        self.quotas = QuotaManager(config, metadata, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
         self.mirrors = Mirrors(

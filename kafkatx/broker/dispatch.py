@@ -7,14 +7,14 @@ dispatch decodes requests, calls their handlers and encodes the replies; it does
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.quotas import ByteRates
+from kafkatx.broker.quotas.byte_rates import ByteRates
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.pending_answers import (
     ExclusiveResponse,
@@ -33,6 +33,9 @@ from kafkatx.wire.api import APIS
 from kafkatx.wire.api import Api as WireApi
 from kafkatx.wire.headers import split_request
 from kafkatx.wire.schema import Message
+
+if TYPE_CHECKING:
+    from kafkatx.broker.quotas.request_times import RequestTimes
 
 PRODUCE, OFFSET_COMMIT, API_VERSIONS = 0, 8, 18
 
@@ -148,6 +151,8 @@ class Dispatch:
 
         :raises ProtocolViolation: the frame is not a request of an API and version that are served.
         """
+        times = self._quotas.request_times
+        since_s = 0.0 if times is None else times.timer()
         api_key, version, correlation_id, client_id, at = split_request(frame)
         route = self._routes.get((api_key, version))
         if route is None:
@@ -169,6 +174,8 @@ class Dispatch:
             response = route.answer(self._broker, request, context)
         except Exception as error:
             response = self._refused(route, request, context, Failure(error))
+        if times is not None:
+            response = _charge_time(times, request, response, context, since_s)
         if isinstance(response, Staging):
             response.encoder, response.correlation_id = route, correlation_id
             if self._quotas.producer is not None and api_key == PRODUCE:
@@ -183,6 +190,8 @@ class Dispatch:
                 lambda failure: self._refused_response(route, request, context, failure)
             )
             return ExclusiveReply(answered.addCallback(route.reply, correlation_id))
+        if times is not None:
+            return _timed_reply(times, route, response, correlation_id, context)
         return route.reply(response, correlation_id)
 
     def _decode_large(
@@ -197,10 +206,11 @@ class Dispatch:
         self, rates: ByteRates, staging: Staging[Message], size: int, context: RequestContext
     ) -> None:
         """Count a produce request of *size* bytes, with acks=0 as well; throttle its client if need be."""
-        throttle_time_ms = rates.charge(context.client_id, size)
-        if throttle_time_ms:
+        peer = context.peer
+        throttle_time_ms = rates.charge(peer.session.principal, context.client_id, size)
+        if throttle_time_ms > peer.throttle_time_ms:  # which its request time may have set
             staging.throttle(throttle_time_ms)
-            context.peer.throttle_time_ms = throttle_time_ms
+            peer.throttle_time_ms = throttle_time_ms
 
     def _charge_exclusive(
         self, exclusive: ExclusiveResponse[Message], size: int, context: RequestContext
@@ -209,9 +219,11 @@ class Dispatch:
         rates = self._quotas.producer
         if rates is None or context.api_key != PRODUCE:
             return
-        exclusive.throttle_time_ms = rates.charge(context.client_id, size)
-        if exclusive.throttle_time_ms:
-            exclusive.response.addCallback(_throttle, exclusive.throttle_time_ms, context.peer)
+        peer = context.peer
+        throttle_time_ms = rates.charge(peer.session.principal, context.client_id, size)
+        if throttle_time_ms:
+            exclusive.throttle_time_ms = max(throttle_time_ms, exclusive.throttle_time_ms)
+            exclusive.response.addCallback(_throttle, throttle_time_ms, peer)
 
     def _route(self, api_key: int, version: int) -> Route[Message, Message] | None:
         """Return what serves a version; None for an ApiVersions request of a version to come.
@@ -261,7 +273,52 @@ class Dispatch:
         return response
 
 
-def _throttle(response: Message | None, throttle_time_ms: int, peer: Peer) -> Message | None:
-    """Pass a response on, and have its client throttled from then on."""
-    peer.throttle_time_ms = throttle_time_ms
+def _charge_time(
+    times: RequestTimes,
+    request: Message,
+    response: Outcome[Message],
+    context: RequestContext,
+    since_s: float,
+) -> Outcome[Message]:
+    """Count the time of a request; throttle its client if need be, with the response."""
+    peer = context.peer
+    if times.is_exempt(context.api_key, request):
+        return response
+    throttle_time_ms = times.charge(peer.session.principal, context.client_id, since_s)
+    if not throttle_time_ms:
+        return response
+    if isinstance(response, Staging):
+        if context.api_key == PRODUCE:
+            response.throttle(throttle_time_ms)
+        peer.throttle_time_ms = throttle_time_ms
+        return response
+    if isinstance(response, ExclusiveResponse):
+        response.throttle_time_ms = throttle_time_ms
+        response.response.addBoth(_throttle, throttle_time_ms, peer)
+        return response
+    if isinstance(response, Deferred):
+        return response.addBoth(_throttle, throttle_time_ms, peer)
+    throttled: Message | None = _throttle(response, throttle_time_ms, peer)
+    return throttled
+
+
+def _timed_reply(
+    times: RequestTimes,
+    route: Route[Message, Message],
+    response: Message | None,
+    correlation_id: int,
+    context: RequestContext,
+) -> Reply:
+    """Encode a response; its client pays for that with its next request."""
+    since_s = times.timer()
+    reply = route.reply(response, correlation_id)
+    times.charge(context.peer.session.principal, context.client_id, since_s)
+    return reply
+
+
+def _throttle(response: Any, throttle_time_ms: int, peer: Peer) -> Any:
+    """Pass a response on with its throttle time, or a failure; have the client throttled from then on."""
+    peer.throttle_time_ms = max(throttle_time_ms, peer.throttle_time_ms)
+    if hasattr(response, "throttle_time_ms"):
+        response.throttle_time_ms = max(throttle_time_ms, response.throttle_time_ms)
     return response

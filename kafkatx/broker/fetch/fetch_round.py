@@ -52,7 +52,8 @@ class FetchRound:
         self._committed = request.isolation_level == READ_COMMITTED
         self._limit: int = min(request.max_bytes, broker.config.get("fetch.max.bytes"))
         if broker.quotas.consumer is not None:  # a larger reply would be held back
-            self._limit = int(min(self._limit, broker.quotas.consumer.largest(context.client_id)))
+            largest = broker.quotas.consumer.largest(context.peer.session.principal, context.client_id)
+            self._limit = int(min(self._limit, largest))
         self._later: set[tuple[str, int]] = set()
         self._rack = request.rack_id if broker.reads_by_rack else ""
 

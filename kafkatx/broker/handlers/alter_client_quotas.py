@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.quotas import CLIENT_ID, CONSUMER_BYTE_RATE, IP, PRODUCER_BYTE_RATE, USER
+from kafkatx.broker.quotas.entities import CLIENT_ID, CONSUMER_BYTE_RATE, IP, PRODUCER_BYTE_RATE, USER
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config.table.row import INT_MAX, LONG_MAX
 from kafkatx.errors import ErrorCode, RequestError

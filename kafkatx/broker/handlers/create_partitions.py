@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.quotas.mutations import RequestMutations, count
 from kafkatx.broker.replica.logs.topic_settings import mirror_of
 from kafkatx.broker.requests.assignments import check_count, check_factor, check_replicas, plan_partitions
 from kafkatx.broker.requests.context import RequestContext, error_message
@@ -29,15 +30,23 @@ from kafkatx.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+STRICT_QUOTA_SINCE = 3
+"""Since that version clients know that a quota may refuse a topic (KIP-599)."""
+
 
 def answer(
     broker: Broker, request: CreatePartitionsRequest, context: RequestContext
 ) -> Deferred[CreatePartitionsResponse]:
     """Add partitions to the topics, one after the other."""
-    return Deferred.fromCoroutine(_grow_all(broker, request))
+    strict = context.version >= STRICT_QUOTA_SINCE
+    mutations = broker.quotas.request_mutations(context.peer, context.client_id, strict)
+    growing = Deferred.fromCoroutine(_grow_all(broker, request, mutations))
+    return growing if mutations is None else growing.addCallback(mutations.throttle)
 
 
-async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+async def _grow_all(
+    broker: Broker, request: CreatePartitionsRequest, mutations: RequestMutations | None
+) -> CreatePartitionsResponse:
     times = Counter(asked.name for asked in request.topics)
     changes = SerialChanges()
     results = []
@@ -47,7 +56,7 @@ async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreateP
                 raise RequestError(
                     ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
                 )
-            await changes.make(partial(_grow, broker, asked, request.validate_only))
+            await changes.make(partial(_grow, broker, asked, request.validate_only, mutations))
         except RequestError as error:
             results.append(CreatePartitionsTopicResult(asked.name, error.code, error_message(error)))
         else:
@@ -55,10 +64,12 @@ async def _grow_all(broker: Broker, request: CreatePartitionsRequest) -> CreateP
     return CreatePartitionsResponse(0, results)
 
 
-async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: bool) -> None:
+async def _grow(
+    broker: Broker, asked: CreatePartitionsTopic, validate_only: bool, mutations: RequestMutations | None
+) -> None:
     """Add partitions to one topic, or only check that this is possible.
 
-    :raises RequestError: the request is invalid.
+    :raises RequestError: the request is invalid, or its client has exceeded its quota.
     """
     topic = broker.metadata.state.topics.get(asked.name)
     if topic is None:
@@ -70,18 +81,19 @@ async def _grow(broker: Broker, asked: CreatePartitionsTopic, validate_only: boo
     mirror = mirror_of(topic)
     if mirror is not None and not mirror.writable:
         raise RequestError(ErrorCode.POLICY_VIOLATION, mirror_refusal(mirror.link))
-    count = len(topic.partitions)
-    if asked.count == count:
-        raise RequestError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partition(s).")
-    if asked.count < count:
+    before = len(topic.partitions)
+    if asked.count == before:
+        raise RequestError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {before} partition(s).")
+    if asked.count < before:
         raise RequestError(
             ErrorCode.INVALID_PARTITIONS,
-            f"The topic {asked.name} currently has {count} partition(s); {asked.count} would not be an"
+            f"The topic {asked.name} currently has {before} partition(s); {asked.count} would not be an"
             " increase.",
         )
     assignment = _assignment(broker, asked, topic)
     if not validate_only:
-        await broker.topic_commands.add_partitions(asked.name, count, assignment)
+        count(mutations, len(assignment))
+        await broker.topic_commands.add_partitions(asked.name, before, assignment)
 
 
 def _assignment(broker: Broker, asked: CreatePartitionsTopic, topic: Topic) -> list[tuple[int, ...]]:

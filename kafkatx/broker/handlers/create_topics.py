@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.quotas.mutations import RequestMutations, count
 from kafkatx.broker.requests.assignments import BY_DEFAULT, check_count, check_factor, check_replicas
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
@@ -33,15 +34,23 @@ from kafkatx.wire.messages.create_topics import (
 )
 from kafkatx.wire.schema import NULL_UUID
 
+STRICT_QUOTA_SINCE = 6
+"""Since that version clients know that a quota may refuse a topic (KIP-599)."""
+
 
 def answer(
     broker: Broker, request: CreateTopicsRequest, context: RequestContext
 ) -> Deferred[CreateTopicsResponse]:
     """Create the topics, one after the other."""
-    return Deferred.fromCoroutine(_create_all(broker, request))
+    strict = context.version >= STRICT_QUOTA_SINCE
+    mutations = broker.quotas.request_mutations(context.peer, context.client_id, strict)
+    creating = Deferred.fromCoroutine(_create_all(broker, request, mutations))
+    return creating if mutations is None else creating.addCallback(mutations.throttle)
 
 
-async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
+async def _create_all(
+    broker: Broker, request: CreateTopicsRequest, mutations: RequestMutations | None
+) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
     changes = SerialChanges()
     results = []
@@ -53,7 +62,8 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTop
                 raise RequestError(
                     ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
                 )
-            results.append(await changes.make(partial(_create, broker, asked, request.validate_only)))
+            create = partial(_create, broker, asked, request.validate_only, mutations)
+            results.append(await changes.make(create))
         except RequestError as error:
             results.append(
                 CreatableTopicResult(
@@ -63,10 +73,12 @@ async def _create_all(broker: Broker, request: CreateTopicsRequest) -> CreateTop
     return CreateTopicsResponse(topics=results)
 
 
-async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
+async def _create(
+    broker: Broker, asked: CreatableTopic, validate_only: bool, mutations: RequestMutations | None
+) -> CreatableTopicResult:
     """Create one topic, or only check that this is possible.
 
-    :raises RequestError: the request is invalid.
+    :raises RequestError: the request is invalid, or its client has exceeded its quota.
     """
     broker.topic_commands.check_new(asked.name)
     configs = {config.name: config.value for config in asked.configs}
@@ -76,6 +88,8 @@ async def _create(broker: Broker, asked: CreatableTopic, validate_only: bool) ->
     validate_topic_configs(given)
     broker.topic_commands.check_configs(given)
     assignment = _assignment(broker, asked)
+    if not validate_only:
+        count(mutations, len(assignment))
     topic_id = NULL_UUID if validate_only else await _make(broker, asked.name, assignment, given)
     return CreatableTopicResult(
         asked.name,

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.quotas.mutations import RequestMutations, count
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.broker.requests.slices import STEP
@@ -26,6 +27,8 @@ from kafkatx.wire.messages.delete_topics import (
 )
 
 DISABLED_SINCE = 3
+STRICT_QUOTA_SINCE = 5
+"""Since that version clients know that a quota may refuse a topic (KIP-599)."""
 
 
 def answer(
@@ -39,14 +42,19 @@ def answer(
             else ErrorCode.INVALID_REQUEST
         )
         raise RequestError(code, "delete.topic.enable=false")
-    return Deferred.fromCoroutine(_delete_all(broker, _asked(request)))
+    strict = context.version >= STRICT_QUOTA_SINCE
+    mutations = broker.quotas.request_mutations(context.peer, context.client_id, strict)
+    deleting = Deferred.fromCoroutine(_delete_all(broker, _asked(request), mutations))
+    return deleting if mutations is None else deleting.addCallback(mutations.throttle)
 
 
 def _asked(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
     return request.topics or [DeleteTopicState(name) for name in request.topic_names]
 
 
-async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTopicsResponse:
+async def _delete_all(
+    broker: Broker, asked: list[DeleteTopicState], mutations: RequestMutations | None
+) -> DeleteTopicsResponse:
     times = Counter((topic.name, topic.topic_id) for topic in asked)
     changes = SerialChanges()
     responses = []
@@ -58,11 +66,13 @@ async def _delete_all(broker: Broker, asked: list[DeleteTopicState]) -> DeleteTo
             code, why = ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}."
             responses.append(DeletableTopicResult(topic.name, topic.topic_id, code, why))
         else:
-            responses.append(await _delete(broker, topic, changes))
+            responses.append(await _delete(broker, topic, changes, mutations))
     return DeleteTopicsResponse(responses=responses)
 
 
-async def _delete(broker: Broker, asked: DeleteTopicState, changes: SerialChanges) -> DeletableTopicResult:
+async def _delete(
+    broker: Broker, asked: DeleteTopicState, changes: SerialChanges, mutations: RequestMutations | None
+) -> DeletableTopicResult:
     state = broker.metadata.state
     name = asked.name if asked.name is not None else state.topic_names.get(asked.topic_id)
     if name is None:
@@ -73,6 +83,7 @@ async def _delete(broker: Broker, asked: DeleteTopicState, changes: SerialChange
         why = f"{name} is the broker's own, and is not deleted"
         return DeletableTopicResult(name, topic_id, ErrorCode.INVALID_TOPIC_EXCEPTION, why)
     try:
+        count(mutations, 0 if topic is None else len(topic.partitions))
         await changes.make(partial(broker.topic_commands.delete, name))
     except RequestError as error:
         return DeletableTopicResult(name, topic_id, error.code, error_message(error))

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.quotas import CLIENT_ID, IP, USER
+from kafkatx.broker.quotas.entities import CLIENT_ID, IP, USER
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import QuotaEntity

@@ -18,7 +18,7 @@ from kafkatx.broker.fetch.by_ids import FetchByIds
 from kafkatx.broker.fetch.fetch_round import FetchRound
 from kafkatx.broker.fetch.old_clients import OldFetch
 from kafkatx.broker.fetch.replica_fetch import ReplicaFetch, check_replica, is_of_replica
-from kafkatx.broker.quotas import ByteRates
+from kafkatx.broker.quotas.byte_rates import ByteRates
 from kafkatx.broker.replica.purgatory import DelayedFetch, delay_fetch
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.fetch_sessions import FINAL_EPOCH, NO_SESSION
@@ -86,7 +86,20 @@ def _when_enough(
     if request.max_wait_ms <= 0 or not request.topics or fetch.is_enough():
         return _within_quota(broker, fetch.respond(), context)
     waiting = delay_fetch(broker.clock, fetch.wanted(), request.max_wait_ms, fetch.is_enough)
-    return waiting.addCallback(lambda _: _within_quota(broker, fetch.respond(), context))
+    return waiting.addCallback(lambda _: _respond_late(broker, fetch, context))
+
+
+def _respond_late(
+    broker: Broker, fetch: FetchRound, context: RequestContext
+) -> FetchResponse | Deferred[FetchResponse]:
+    """Answer a request that has waited; its time counts as that of others (``request_percentage``)."""
+    times = broker.quotas.request_times
+    if times is None:
+        return _within_quota(broker, fetch.respond(), context)
+    since_s = times.timer()
+    response = _within_quota(broker, fetch.respond(), context)
+    times.charge(context.peer.session.principal, context.client_id, since_s)
+    return response
 
 
 def _answer_replica(
@@ -130,7 +143,7 @@ def _within_quota(
 def _charge(rates: ByteRates, response: FetchResponse, context: RequestContext) -> FetchResponse:
     """Count a reply; replace one that exceeds the quota by one without partitions (KIP-219)."""
     size = SIZE_BYTES + sum(map(len, encoder(FetchResponse, context.version)(response)))
-    throttle_time_ms, may_go = rates.charge_reply(context.client_id, size)
+    throttle_time_ms, may_go = rates.charge_reply(context.peer.session.principal, context.client_id, size)
     if throttle_time_ms:
         context.peer.throttle_time_ms = throttle_time_ms
         response = response if may_go else FetchResponse()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as TimedOut
@@ -30,6 +31,9 @@ from kafkatx.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+
+if TYPE_CHECKING:
+    from kafkatx.broker.quotas.mutations import RequestMutations
 
 AUTO_CREATE_FLAG_SINCE = 4
 NULL_NAME_SINCE = 12
@@ -51,7 +55,10 @@ def answer(
         topics = broker.metadata.state.topics.values()
         wanted = [MetadataRequestTopic(name=topic.name) for topic in topics if not is_new(topic)]
     elif _may_create(broker, request, context) and _missing(broker, wanted):
-        creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context))
+        mutations = broker.quotas.request_mutations(context.peer, context.client_id, is_strict=False)
+        creating = Deferred.fromCoroutine(_create_and_describe(broker, wanted, context, mutations))
+        if mutations is not None:
+            creating.addCallback(mutations.throttle)
         return creating.addCallback(_with_operations, request)
     described = _describe(broker, wanted, {}, context)
     if isinstance(described, Deferred):
@@ -81,11 +88,14 @@ def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
 
 
 async def _create_and_describe(
-    broker: Broker, wanted: list[MetadataRequestTopic], context: RequestContext
+    broker: Broker,
+    wanted: list[MetadataRequestTopic],
+    context: RequestContext,
+    mutations: RequestMutations | None,
 ) -> MetadataResponse:
     missing = _missing(broker, wanted)
     errors: dict[str, int] = dict.fromkeys(missing, ErrorCode.LEADER_NOT_AVAILABLE)
-    creating = Deferred.fromCoroutine(_create(broker, missing[:MOST_CREATED], errors))
+    creating = Deferred.fromCoroutine(_create(broker, missing[:MOST_CREATED], errors, mutations))
     creating.addTimeout(MOST_CREATING_S, broker.clock)
     with suppress(TimedOut):  # creations that have begun go on
         await creating
@@ -93,9 +103,13 @@ async def _create_and_describe(
     return await described if isinstance(described, Deferred) else described
 
 
-async def _create(broker: Broker, missing: Sequence[str], errors: dict[str, int]) -> None:
+async def _create(
+    broker: Broker, missing: Sequence[str], errors: dict[str, int], mutations: RequestMutations | None
+) -> None:
     """Create topics, one after the other; put the codes of those that cannot be created into *errors*."""
     for name in missing:
+        if mutations is not None and not broker.topic_commands.is_creating(name):
+            mutations.record(broker.config.get("num.partitions"))
         try:
             await broker.topic_commands.ensure(name)
         except RequestError as error:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from kafkatx.broker.rates import Rate, Window
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import replication
 from kafkatx.config.table.row import LONG_MAX, Setting
 from kafkatx.interfaces import IMetadataStore
+from kafkatx.net.admission.rates import Rate, Window
 from kafkatx.types import Topic, TopicPartition
 
 WINDOW = Window(samples=11, sample_ms=1000)

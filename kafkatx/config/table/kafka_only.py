@@ -33,7 +33,7 @@ controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms
 controller.quorum.election.timeout.ms controller.quorum.fetch.max.size.bytes
 controller.quorum.fetch.snapshot.max.size.bytes controller.quorum.fetch.timeout.ms
 controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
-controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms
+controller.socket.timeout.ms
 create.topic.policy.class.name delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms
 delegation.token.master.key delegation.token.max.lifetime.ms delegation.token.secret.key
 delete.records.purgatory.purge.interval.requests early.start.listeners eligible.leader.replicas.enable

@@ -54,7 +54,7 @@ LOG_LINES_PER_MINUTE = LIMITS.integer(
 
 QUOTAS = Section(
     "Quotas",
-    "Measurement of clients' byte rates; the quotas themselves are set with kafkatx configs, "
+    "Measurement of what clients and addresses use; the quotas themselves are set with kafkatx quotas, "
     "kafka-configs or any admin client.",
 )
 
@@ -68,6 +68,20 @@ QUOTA_WINDOW_SIZE_SECONDS = QUOTAS.integer(
     "quota.window.size.seconds",
     1,
     "Length of each sample.",
+    low=1,
+    unit="seconds",
+)
+
+CONTROLLER_QUOTA_WINDOW_NUM = QUOTAS.integer(
+    "controller.quota.window.num",
+    11,
+    "Number of samples whose mutations of partitions a client may make at once (controller_mutation_rate).",
+    low=1,
+)
+CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS = QUOTAS.integer(
+    "controller.quota.window.size.seconds",
+    1,
+    "Length of each of these samples.",
     low=1,
     unit="seconds",
 )

@@ -248,7 +248,7 @@ class ConfigTests(ClusterWideTestCase):
         entity = (("client-id", "tests"),)
         self.metadata.change(client_quotas={entity: {"producer_byte_rate": 10.0}})
         assert self.broker.quotas.producer is not None
-        self.assertEqual(self.broker.quotas.producer.limits[entity], 10.0)
+        self.assertEqual(self.broker.quotas.producer.accounts.limits[entity], 10.0)
         asked = quotas.AlterClientQuotasRequest(
             [
                 quotas.EntryData(

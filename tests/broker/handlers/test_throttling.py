@@ -1,4 +1,4 @@
-"""Client quotas on produce and fetch (KIP-13, KIP-219)."""
+"""Client quotas (KIP-13, KIP-124, KIP-219, KIP-599): what is counted, and who is throttled."""
 
 from __future__ import annotations
 
@@ -6,17 +6,34 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.handlers import produce
 from kafkatx.errors import ErrorCode, ProtocolViolation
+from kafkatx.net.requests import ExclusiveReply, Session
 from kafkatx.records.builder import build_values
 from kafkatx.wire import codec
 from kafkatx.wire.api import APIS
+from kafkatx.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest
+from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from kafkatx.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.broker.running import NOW_MS, BrokerTestCase, codes, produce_request, values
+
+
+def fetch_request(offset: int = 0, replica_id: int = -1) -> FetchRequest:
+    """Return a request that waits for a record."""
+    partitions = [FetchPartition(0, -1, offset, partition_max_bytes=1 << 20)]
+    return FetchRequest(
+        replica_id=replica_id, max_wait_ms=500, min_bytes=1, topics=[FetchTopic("t", partitions=partitions)]
+    )
+
 
 CLIENT = (("client-id", "tests"),)
 RECORDS = build_values([b"x" * 100], NOW_MS)
@@ -89,6 +106,14 @@ class ProduceTests(ThrottlingTestCase):
             )
         )
         self.assertEqual((self.produced().throttle_time_ms, self.muted()), (0, 0))
+
+    def test_users(self) -> None:
+        """The quota of a user applies to connections with its principal, and to no others."""
+        entity = (("user", "CN=ann,O=x"),)
+        self.successResultOf(self.broker.metadata.alter_client_quotas({entity: {"producer_byte_rate": 1.0}}))
+        self.assertEqual(self.produced().throttle_time_ms, 0)
+        self.peer.session = Session("User:CN=ann,O=x")
+        self.assertGreater(self.produced().throttle_time_ms, 1000)
 
     def test_commits(self) -> None:
         """Offset commits do not count as produced bytes."""
@@ -191,6 +216,18 @@ class FetchTests(ThrottlingTestCase):
         self.clock.advance(throttle_time_ms / 1000)
         self.assertEqual(len(self.fetched(offset=1)[0]), self.batch)
 
+    def test_users(self) -> None:
+        """The quota of a user bounds and throttles the fetches of its principal alone."""
+        entity = (("user", "ann"),)
+        self.successResultOf(
+            self.broker.metadata.alter_client_quotas({entity: {"consumer_byte_rate": 1000.0}})
+        )
+        self.assertEqual((len(values(self.fetched()[0])), self.muted()), (20, 0))
+        self.peer.session = Session("User:ann")
+        self.assertEqual((len(values(self.fetched()[0])), self.muted()), (9, 0))
+        self.assertIsNone(self.fetched(offset=9)[0])
+        self.assertGreater(self.muted(), 0)
+
     def test_parked(self) -> None:
         """A parked fetch is counted when its data is there."""
         self.limit(consumer_byte_rate=1000.0)
@@ -211,3 +248,152 @@ class FetchTests(ThrottlingTestCase):
         response = self.response(1, 2, self.successResultOf(answer))
         self.assertEqual(len(values(response.responses[0].partitions[0].records)), 1)
         self.assertEqual(self.muted(), response.throttle_time_ms)
+
+
+class RequestTimeTests(ThrottlingTestCase):
+    """A quota so low that each request exceeds it: its client is throttled for a second."""
+
+    def setUp(self) -> None:
+        """Set the quota."""
+        super().setUp()
+        self.limit(request_percentage=1e-9)
+
+    def test_at_once(self) -> None:
+        """A response that is ready at once has the throttle time, in versions that have the field."""
+        self.assertEqual((self.ask(3, 9, MetadataRequest([])).throttle_time_ms, self.muted()), (1000, 1000))
+        self.assertEqual((self.ask(3, 1, MetadataRequest([])).throttle_time_ms, self.muted()), (0, 1000))
+
+    def test_later(self) -> None:
+        """A response that is ready later has it, too; nobody is muted before."""
+        self.fill(b"v")
+        self.muted()
+        answer = self.answer(1, 12, fetch_request(offset=1))
+        self.assertNoResult(answer)
+        self.assertEqual(self.muted(), 0)
+        self.clock.advance(1)
+        response = self.response(1, 12, self.successResultOf(answer))
+        self.assertEqual((response.throttle_time_ms, self.muted()), (1000, 1000))
+
+    def test_late_work_counts(self) -> None:
+        """The work of a fetch that has waited counts: the next request is throttled for it."""
+        self.limit(request_percentage=None)
+        answer = self.answer(1, 12, fetch_request(offset=0))
+        self.limit(request_percentage=1e-9)
+        times = self.broker.quotas.request_times
+        assert times is not None
+        self.assertEqual(len(times.accounts._accounts), 0)
+        self.fill(b"v")
+        self.successResultOf(answer)
+        self.assertEqual(len(times.accounts._accounts), 1)
+
+    def test_produce(self) -> None:
+        """A produce request has the longer one of its two throttle times."""
+        request = produce_request(RECORDS)
+        self.assertEqual((self.ask(0, 9, request).throttle_time_ms, self.muted()), (1000, 1000))
+        self.limit(producer_byte_rate=1e9)
+        self.assertEqual((self.ask(0, 9, request).throttle_time_ms, self.muted()), (1000, 1000))
+        self.limit(producer_byte_rate=1.0)
+        response = self.ask(0, 9, request)
+        self.assertGreater(response.throttle_time_ms, 1000)
+        self.assertEqual(self.muted(), response.throttle_time_ms)
+
+    def test_many_partitions(self) -> None:
+        """A produce request that is served in parts is throttled, too."""
+        self.patch(produce, "MANY_PARTITIONS", 1)
+        topics = [TopicProduceData(name, [PartitionProduceData(0, RECORDS)]) for name in ("t", "u")]
+        request = ProduceRequest(None, 1, 1000, topics)
+        answer = self.dispatch.answer(self.frame(0, 9, request), self.peer)
+        assert isinstance(answer, ExclusiveReply)
+        self.assertEqual(self.muted(), 0)
+        for _ in range(100):
+            self.clock.advance(0)
+        response = self.response(0, 9, self.successResultOf(answer.reply))
+        self.assertEqual((response.throttle_time_ms, self.muted()), (1000, 1000))
+
+    def test_refused(self) -> None:
+        """A request that is refused is counted like the others."""
+        self.ask(32, 4, DescribeConfigsRequest([DescribeConfigsResource(99, "x", None)]))
+        self.assertEqual(self.muted(), 1000)
+
+    def test_replies_count(self) -> None:
+        """The encoding of a reply counts: a client pays for its large replies."""
+        times = self.broker.quotas.request_times
+        assert times is not None
+        since: list[float] = []
+        charge = times.charge
+        self.patch(times, "charge", lambda *args: since.append(args[2]) or charge(*args))
+        self.ask(3, 9, MetadataRequest([]))
+        self.assertEqual(len(since), 2)
+
+    def test_brokers(self) -> None:
+        """A follower is not throttled: the partition would fall behind."""
+        self.ask(1, 12, fetch_request(replica_id=7))
+        self.assertEqual(self.muted(), 0)
+
+
+class MutationTests(ThrottlingTestCase):
+    """A quota of one partition in a second, which allows eleven at once."""
+
+    def setUp(self) -> None:
+        """Set the quota."""
+        super().setUp()
+        self.limit(controller_mutation_rate=1.0)
+
+    def create(self, *counts: int, version: int = 7, validate_only: bool = False) -> Any:
+        """Return codes and the throttle time of a request for topics with so many partitions."""
+        topics = [CreatableTopic(f"n{version}-{at}", count, 1) for at, count in enumerate(counts)]
+        response = self.ask(19, version, CreateTopicsRequest(topics, validate_only=validate_only))
+        return codes(response.topics), response.throttle_time_ms
+
+    def test_create(self) -> None:
+        """A topic may exceed the quota, the next one in the request is refused; later it is created."""
+        self.assertEqual(self.create(2, 12, 1), ([0, 0, ErrorCode.THROTTLING_QUOTA_EXCEEDED], 3000))
+        self.assertEqual(self.muted(), 3000)
+        self.assertNotIn("n7-2", self.broker.metadata.state.topics)
+        self.clock.advance(3)
+        self.assertEqual(self.create(1, version=6), ([0], 0))
+
+    def test_old_clients(self) -> None:
+        """Topics of older versions are created, and their client is throttled."""
+        self.assertEqual(self.create(2, 12, 1, version=5), ([0, 0, 0], 4000))
+        self.assertEqual(self.muted(), 4000)
+
+    def test_not_counted(self) -> None:
+        """Requests that only ask, and those that are refused for other reasons, do not count."""
+        self.create(50, validate_only=True)
+        self.assertEqual(self.create(0, -5), ([ErrorCode.INVALID_PARTITIONS] * 2, 0))
+        self.assertEqual(self.create(11), ([0], 0))
+
+    def test_delete(self) -> None:
+        """The partitions of deleted topics count, from version 5 on strictly."""
+        self.create(11)
+        for version, code in ((5, ErrorCode.THROTTLING_QUOTA_EXCEEDED), (4, ErrorCode.NONE)):
+            self.limit(controller_mutation_rate=1.0)
+            self.fill_bucket()
+            response = self.ask(20, version, DeleteTopicsRequest(topic_names=["t"]))
+            self.assertEqual(codes(response.responses), [code])
+            self.assertGreater(response.throttle_time_ms, 0)
+
+    def test_grow(self) -> None:
+        """Added partitions count, from version 3 on strictly."""
+        self.create(11)
+        self.fill_bucket()
+        for version, code in ((3, ErrorCode.THROTTLING_QUOTA_EXCEEDED), (2, ErrorCode.NONE)):
+            asked = CreatePartitionsRequest([CreatePartitionsTopic("t", 3, None)], 1000)
+            response = self.ask(37, version, asked)
+            self.assertEqual(codes(response.results), [code])
+            self.assertGreater(response.throttle_time_ms, 0)
+        self.assertEqual(len(self.broker.metadata.state.topics["t"].partitions), 3)
+
+    def test_auto_creation(self) -> None:
+        """Topics that a metadata request creates count, and are created."""
+        self.create(11)
+        response = self.ask(3, 9, MetadataRequest([MetadataRequestTopic(name="new")]))
+        self.assertEqual((codes(response.topics), response.throttle_time_ms), ([0], 1000))
+        self.assertEqual(self.ask(3, 9, MetadataRequest([])).throttle_time_ms, 0)
+
+    def fill_bucket(self) -> None:
+        """Use more than the quota allows."""
+        mutations = self.broker.quotas.mutations
+        assert mutations is not None
+        mutations.charge("User:ANONYMOUS", "tests", 20)

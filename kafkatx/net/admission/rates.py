@@ -40,7 +40,7 @@ class Window:
 class _Sample:
     start_ms: int
     last_ms: int
-    size: int = 0
+    size: float = 0
 
 
 class Rate:
@@ -52,8 +52,8 @@ class Rate:
         self._window = window
         self._samples: deque[_Sample] = deque()
 
-    def add(self, size: int, now_ms: int) -> None:
-        """Count bytes; a negative number subtracts them."""
+    def add(self, size: float, now_ms: int) -> None:
+        """Count bytes, or whatever the rate is of; a negative number subtracts them."""
         samples = self._samples
         if samples and now_ms < samples[-1].last_ms:
             samples.clear()
@@ -62,12 +62,16 @@ class Rate:
         samples[-1].size += size
         samples[-1].last_ms = now_ms
 
-    def total(self, now_ms: int) -> int:
+    def total(self, now_ms: int) -> float:
         """Return the bytes in the window."""
         samples = self._samples
         while samples and now_ms - samples[0].last_ms >= self._window.whole_ms:
             samples.popleft()
         return sum(sample.size for sample in samples)
+
+    def is_idle(self, now_ms: int) -> bool:
+        """Return True if there are no bytes in the window."""
+        return not self.total(now_ms)
 
     def throttle_time_ms(self, limit: float, now_ms: int) -> int:
         """Return the time without bytes after which the rate is down to *limit* bytes a second, in ms.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.rates import Rate, Window
+from kafkatx.net.admission.rates import Rate, Window
 
 WINDOW = Window(samples=11, sample_ms=1000)
 START_MS = 5_000_000

@@ -19,6 +19,7 @@ from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch, Served
 from kafkatx.broker.handlers import OFFERED, SERVED
+from kafkatx.broker.listeners.limits import limits_of
 from kafkatx.broker.listeners.ports import Listeners
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
@@ -31,7 +32,7 @@ from kafkatx.errors import SettingError
 from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy, Workers
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
-from kafkatx.net.server import KafkaServerFactory, Limits
+from kafkatx.net.server import KafkaServerFactory
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.types import BrokerNode
 
@@ -87,7 +88,10 @@ class BrokerService(Service):
         self.halted = self.broker.replicas.halted
         self._dispatch = Dispatch(self.broker, parts.served)
         self._served = parts.served
-        self._factory = KafkaServerFactory(self._dispatch, _limits(config), reactor, ReadAhead(self._threads))
+        self._factory = KafkaServerFactory(
+            self._dispatch, limits_of(config), reactor, ReadAhead(self._threads)
+        )
+        self.broker.quotas.when_addresses_change(self._factory.admission.limit_addresses)
         self._tasks = BackgroundTasks(self.broker, reactor, self._factory.close_idle)
         self.broker.config_listeners.append(self._use)
         self._opening: Deferred[None] | None = None
@@ -268,7 +272,7 @@ class BrokerService(Service):
 
     def _use(self, config: BrokerConfig) -> None:
         """Use settings that have changed while the broker runs."""
-        self._factory.limits = _limits(config)
+        self._factory.use(limits_of(config))
         self._listeners.use(config)
 
     def reload(self, read: BrokerConfig) -> None:
@@ -358,18 +362,3 @@ def _make_broker(
     )
     broker.offered = dict(OFFERED)
     return broker
-
-
-def _limits(config: BrokerConfig) -> Limits:
-    return Limits(
-        max_request_bytes=config.get("socket.request.max.bytes"),
-        max_queued_bytes=config.get("queued.max.request.bytes"),
-        max_idle_ms=config.get("connections.max.idle.ms"),
-        max_connections=config.get("max.connections"),
-        max_connections_per_ip=config.get("max.connections.per.ip"),
-        send_buffer_bytes=config.get("socket.send.buffer.bytes"),
-        receive_buffer_bytes=config.get("socket.receive.buffer.bytes"),
-        min_request_bytes_s=config.get("kafkatx.request.min.bytes.per.second"),
-        max_turn_ms=config.get("kafkatx.request.turn.max.ms"),
-        log_lines=config.get("kafkatx.log.lines.per.minute"),
-    )

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from kafkatx.config.table import network
 from kafkatx.config.table.replication import INTER_BROKER_LISTENER_NAME as REPLICA_LISTENER
 from kafkatx.config.table.replication import SECURITY_INTER_BROKER_PROTOCOL as REPLICA_PROTOCOL
 from kafkatx.config.table.row import Setting
-from kafkatx.config.table.security.tls import BY_LISTENER
+from kafkatx.config.table.security import tls
 from kafkatx.errors import SettingError
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def override(name: str) -> Setting[object] | None:
     if not name.startswith(OVERRIDE):
         return None
     _listener, _dot, rest = name[len(OVERRIDE) :].partition(".")
-    return BY_LISTENER.get(rest)
+    return tls.BY_LISTENER.get(rest) or network.BY_LISTENER.get(rest)
 
 
 def check_overrides(explicit: Mapping[str, str]) -> None:
@@ -63,6 +64,12 @@ class ListenerConfig:
         name = self._prefix + setting.name
         text = self._explicit.get(name)
         return self._config[setting] if text is None else setting.parse(text, name)
+
+    def own(self, setting: Setting[T]) -> T:
+        """Return the listener's own value, or the default: not the value for all listeners."""
+        name = self._prefix + setting.name
+        text = self._explicit.get(name)
+        return setting.default if text is None else setting.parse(text, name)
 
 
 class Listener(NamedTuple):

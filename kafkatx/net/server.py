@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -14,6 +15,9 @@ from twisted.internet import protocol
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.logger import Logger
 
+from kafkatx.net.admission.admission import Admission
+from kafkatx.net.admission.held_off import HeldOff
+from kafkatx.net.admission.limits import UNLIMITED, AdmissionLimits
 from kafkatx.net.connection import KafkaConnection
 from kafkatx.net.limited_log import MOST_LINES, LimitedLog
 from kafkatx.net.pool import MemoryPool, MemoryPoolLimits
@@ -44,8 +48,7 @@ class Limits:
     max_request_bytes: int  #: socket.request.max.bytes
     max_queued_bytes: int  #: queued.max.request.bytes; -1 for no limit
     max_idle_ms: int  #: connections.max.idle.ms; -1 for no limit
-    max_connections: int  #: max.connections
-    max_connections_per_ip: int  #: max.connections.per.ip
+    admission: AdmissionLimits = UNLIMITED
     send_buffer_bytes: int = -1  #: socket.send.buffer.bytes; -1 for the system's choice
     receive_buffer_bytes: int = -1  #: socket.receive.buffer.bytes; -1 for the system's choice
     min_request_bytes_s: int = 65536  #: kafkatx.request.min.bytes.per.second
@@ -73,11 +76,18 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.log = LimitedLog(self._log, clock, limits.log_lines)
         self.max_descriptors = max_descriptors()
         self.connections: set[KafkaConnection] = set()
+        self.admission = Admission(limits.admission, clock)
+        self.admission.make_room = self._close_idlest
+        self._admitted: dict[protocol.Protocol, tuple[str, str]] = {}  # host and listener
         pool_limits = MemoryPoolLimits(
             limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000
         )
         self.pool = MemoryPool(pool_limits, clock, self._reconsider)
-        self._per_ip: dict[str, int] = {}
+
+    def use(self, limits: Limits) -> None:
+        """Use other limits from now on."""
+        self.limits = limits
+        self.admission.limits = limits.admission
 
     @property
     def max_request_bytes(self) -> int:
@@ -88,22 +98,40 @@ class KafkaServerFactory(protocol.ServerFactory):
         """Return a connection, or None if there are too many."""
         return self.connection(addr, self.requests, "")
 
-    def connection(self, addr: IAddress | None, requests: Requests, listener: str) -> KafkaConnection | None:
-        """Return a connection to a listener, or None if there are too many.
+    def connection(
+        self, addr: IAddress | None, requests: Requests, listener: str
+    ) -> KafkaConnection | HeldOff | None:
+        """Return a connection to a listener, one that is held off, or None if there are too many.
 
         :param requests: answers its requests.
         """
         host: str = getattr(addr, "host", "")
-        count = self._per_ip.get(host, 0)
-        for name, now, most in (
-            ("max.connections", sum(self._per_ip.values()), self.limits.max_connections),
-            ("max.connections.per.ip", count, self.limits.max_connections_per_ip),
-        ):
-            if now >= most:
-                self.log.warn("refused {host}: {name}={most} reached", host=host, name=name, most=most)
-                return None
-        self._per_ip[host] = count + 1
-        return KafkaConnection(self, requests, listener)
+        refusal = self.admission.refusal(host, listener)
+        if refusal:
+            self.log.warn("refused {host}: {limit} reached", host=host, limit=refusal)
+            return None
+        made: KafkaConnection | HeldOff
+        held_off_ms = self.admission.held_off_ms(host)
+        if held_off_ms:
+            self.log.warn("held off {host}: its quota connection_creation_rate is exceeded", host=host)
+            made = HeldOff(self.clock, held_off_ms / 1000, self._forget)
+        else:
+            made = KafkaConnection(self, requests, listener)
+        self.admission.enter(host, listener)
+        self._admitted[made] = host, listener
+        return made
+
+    def _forget(self, connection: protocol.Protocol) -> None:
+        self.admission.leave(*self._admitted.pop(connection))
+
+    def _close_idlest(self) -> bool:
+        """Close the connection that is idle longest, of all listeners but that of other brokers."""
+        protected = self.limits.admission.protected
+        others = [one for one in self.connections if self._admitted[one][1] != protected]
+        if not others:
+            return False
+        max(others, key=KafkaConnection.idle_s).abort("another broker needs it (max.connections reached)")
+        return True
 
     def set_up(self, transport: Any) -> bool:
         """Set the options of a connection's socket.
@@ -132,10 +160,7 @@ class KafkaServerFactory(protocol.ServerFactory):
     def lost(self, connection: KafkaConnection) -> None:
         """Forget a connection that has ended."""
         self.connections.discard(connection)
-        host = connection.peer.host
-        self._per_ip[host] -= 1
-        if not self._per_ip[host]:
-            del self._per_ip[host]
+        self._forget(connection)
 
     def _reconsider(self) -> None:
         for connection in list(self.connections):
@@ -151,12 +176,15 @@ class KafkaServerFactory(protocol.ServerFactory):
         """Close every connection."""
         for connection in list(self.connections):
             connection.close(None)
+        for held in [one for one in self._admitted if isinstance(one, HeldOff)]:
+            held.abort()
 
 
 class ListenerFactory(protocol.ServerFactory):
     """Accepts the connections of one listener of a server.
 
     :param requests: answers their requests, with the addresses of this listener.
+    :ivar pauses: what makes its ports pause, for some seconds.
     """
 
     noisy = False
@@ -164,8 +192,13 @@ class ListenerFactory(protocol.ServerFactory):
     def __init__(self, server: KafkaServerFactory, requests: Requests, listener: str) -> None:
         self.server = server
         self.listener = listener
+        self.pauses: list[Callable[[float], None]] = []
         self._requests = requests
 
-    def buildProtocol(self, addr: IAddress | None) -> KafkaConnection | None:
-        """Return a connection, or None if there are too many."""
+    def buildProtocol(self, addr: IAddress | None) -> KafkaConnection | HeldOff | None:
+        """Return a connection, one that is held off, or None if there are too many."""
+        pause_ms = self.server.admission.pause_ms(self.listener)
+        if pause_ms:
+            for pause in self.pauses:
+                pause(pause_ms / 1000)
         return self.server.connection(addr, self._requests, self.listener)

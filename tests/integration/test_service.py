@@ -168,7 +168,7 @@ class ServiceTests(TestCase):
         await service.broker.metadata.alter_broker_configs("", lambda _: changed)
         assert service._tasks._cleaning is not None
         self.assertEqual(
-            (service._factory.limits.max_connections, service._tasks._cleaning.interval), (7, 0.25)
+            (service._factory.admission.limits.max_connections, service._tasks._cleaning.interval), (7, 0.25)
         )
 
     async def test_stops_with_waiting_members(self) -> None:

@@ -160,14 +160,12 @@ class ConnectionTestCase(SynchronousTestCase):
         self.clock = Clock()
         self.factory = self.make_factory()
 
-    def make_factory(self, **limits: int) -> KafkaServerFactory:
+    def make_factory(self, **limits: Any) -> KafkaServerFactory:
         """Return a factory with wide limits, except for those given."""
         wide = {
             "max_request_bytes": 100 << 20,
             "max_queued_bytes": -1,
             "max_idle_ms": -1,
-            "max_connections": 10_000,
-            "max_connections_per_ip": 10_000,
         }
         return KafkaServerFactory(self.requests, Limits(**{**wide, **limits}), self.clock)
 

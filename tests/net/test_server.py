@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 
-from kafkatx.net.connection import HELD_BYTES, READ_BYTES, KafkaConnection
+from kafkatx.net.admission.held_off import HeldOff
+from kafkatx.net.admission.limits import AdmissionLimits, ListenerLimits
+from kafkatx.net.connection import HELD_BYTES, READ_BYTES
 from kafkatx.net.pool import CHECK_S
 from kafkatx.net.requests import Reply
+from kafkatx.net.server import KafkaServerFactory, ListenerFactory
 from tests.net.fakes import ConnectionTestCase, PullTransport, fetch, framed, produce
 
 BIG = b"x" * (HELD_BYTES // 2)
@@ -254,46 +260,103 @@ class PoolTests(ConnectionTestCase):
         self.assertFalse(self.factory.pool.exhausted)
 
 
-class ConnectionCountTests(ConnectionTestCase):
-    def refused(self, limit: str, hosts: list[str]) -> list[bool]:
-        """Return for each of the hosts, in turn, whether a limit of 2 refuses it."""
-        factory = self.make_factory(**{limit: 2})
-        made = []
-        for host in hosts:
-            peer = PullTransport(host)
-            connection = factory.buildProtocol(peer.getPeer())
-            made.append(connection is None)
-            if isinstance(connection, KafkaConnection):
-                connection.makeConnection(peer)
-                self.last = connection
-        self.last_factory = factory
-        return made
+class AdmissionTests(ConnectionTestCase):
+    """The decisions themselves are tested in ``tests.net.admission``."""
 
-    def test_max_connections(self) -> None:
-        """The setting max.connections counts all peers together."""
-        hosts = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
-        self.assertEqual(self.refused("max_connections", hosts), [False, False, True])
+    def limited(self, **limits: Any) -> KafkaServerFactory:
+        """Return a server with limits of connections."""
+        return self.make_factory(admission=AdmissionLimits(**limits))
 
-    def test_max_connections_per_ip(self) -> None:
-        """The setting max.connections.per.ip counts each address by itself."""
-        hosts = ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]
-        self.assertEqual(self.refused("max_connections_per_ip", hosts), [False, False, True, False])
-
-    def test_refusal_is_logged(self) -> None:
-        """The one warning names the setting, its value and the address."""
+    def test_refusal(self) -> None:
+        """A refused connection is closed; the one warning names the setting, its value and the address."""
+        factory = self.limited(max_connections_per_ip=1)
+        self.connect(factory)
         with capturedLogs() as events:
-            self.refused("max_connections_per_ip", ["192.0.2.1"] * 3)
+            self.assertIsNone(factory.buildProtocol(PullTransport("192.0.2.1").getPeer()))
         (event,) = (e for e in events if e["log_level"] == LogLevel.warn)
-        self.assertEqual(
-            (event["host"], event["name"], event["most"]), ("192.0.2.1", "max.connections.per.ip", 2)
-        )
+        self.assertEqual((event["host"], event["limit"]), ("192.0.2.1", "max.connections.per.ip=1"))
 
     def test_gone_connections_do_not_count(self) -> None:
         """A connection that ends no longer counts against the limit."""
-        self.refused("max_connections_per_ip", ["192.0.2.1"] * 2)
-        self.lose(self.last)
-        self.connect(self.last_factory)
-        self.assertIsNone(self.last_factory.buildProtocol(PullTransport("192.0.2.1").getPeer()))
+        factory = self.limited(max_connections=1)
+        connection, _ = self.connect(factory)
+        self.assertIsNone(factory.buildProtocol(PullTransport("192.0.2.2").getPeer()))
+        self.lose(connection)
+        self.connect(factory)
+
+    def test_other_limits(self) -> None:
+        """Limits that change while the server runs count at once."""
+        factory = self.limited(max_connections=1)
+        self.connect(factory)
+        factory.use(attrs.evolve(factory.limits, admission=AdmissionLimits(max_connections=2)))
+        self.connect(factory)
+
+    def test_held_off(self) -> None:
+        """A connection above the rate of its address is not read from, closed later, and counts meanwhile."""
+        factory = self.limited(max_connections=11)
+        factory.admission.limit_addresses({"192.0.2.1": 1.0})
+        for _ in range(10):
+            self.connect(factory)
+        peer = PullTransport("192.0.2.1")
+        held = factory.buildProtocol(peer.getPeer())
+        assert isinstance(held, HeldOff)
+        held.makeConnection(peer)
+        self.assertIsNone(factory.buildProtocol(PullTransport("192.0.2.2").getPeer()))
+        self.assertEqual((peer.producerState, peer.disconnected), ("paused", False))
+        self.clock.advance(1)
+        self.assertTrue(peer.disconnected)
+        held.connectionLost()
+        self.connect(factory, "192.0.2.2")
+
+    def test_stop(self) -> None:
+        """The end of the server closes connections that are held off, too."""
+        factory = self.limited()
+        factory.admission.limit_addresses({None: 0.1})
+        self.connect(factory)
+        peer = PullTransport("192.0.2.1")
+        held = factory.buildProtocol(peer.getPeer())
+        assert isinstance(held, HeldOff)
+        held.makeConnection(peer)
+        factory.close_all()
+        self.assertTrue(peer.disconnected)
+
+    def test_room_for_brokers(self) -> None:
+        """Another broker gets the place of the client that is idle longest, not that of a broker."""
+        factory = self.limited(max_connections=3, protected="INTERNAL")
+        clients = ListenerFactory(factory, self.requests, "PLAINTEXT")
+        brokers = ListenerFactory(factory, self.requests, "INTERNAL")
+        made = []
+        for listener in (brokers, clients, clients):
+            transport = PullTransport("192.0.2.1")
+            connection = listener.buildProtocol(transport.getPeer())
+            assert connection is not None
+            connection.makeConnection(transport)
+            made.append((connection, transport))
+            self.clock.advance(1)
+        self.assertIsNone(clients.buildProtocol(PullTransport("192.0.2.1").getPeer()))
+        self.assertIsNotNone(brokers.buildProtocol(PullTransport("192.0.2.1").getPeer()))
+        self.assertEqual([transport.disconnected for _, transport in made], [False, True, False])
+
+    def test_no_room(self) -> None:
+        """Brokers that have all connections among themselves get no more."""
+        factory = self.limited(max_connections=1, protected="INTERNAL")
+        brokers = ListenerFactory(factory, self.requests, "INTERNAL")
+        transport = PullTransport("192.0.2.1")
+        connection = brokers.buildProtocol(transport.getPeer())
+        assert connection is not None
+        connection.makeConnection(transport)
+        self.assertIsNone(brokers.buildProtocol(transport.getPeer()))
+
+    def test_pauses(self) -> None:
+        """A listener whose connections come too fast pauses, and the others do not."""
+        factory = self.limited(listeners={"A": ListenerLimits(creation_rate=1)})
+        paused: list[float] = []
+        for name, count in (("B", 20), ("A", 11)):
+            listener = ListenerFactory(factory, self.requests, name)
+            listener.pauses.append(paused.append)
+            for _ in range(count):
+                listener.buildProtocol(PullTransport("192.0.2.1").getPeer())
+        self.assertEqual(paused, [1.0])
 
 
 class ChainTests(ConnectionTestCase):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort, IProtocolFactory
+from twisted.internet.interfaces import IProtocolFactory
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch, Served
@@ -14,6 +14,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import Listener
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Workers
+from kafkatx.net.admission.gate import Gate
 from kafkatx.net.server import KafkaServerFactory, ListenerFactory
 from kafkatx.net.shared_port import listen_shared
 
@@ -33,8 +34,9 @@ class Listeners:
     def __init__(self, config: BrokerConfig, workers: Workers, reactor: Any) -> None:
         self._config = config
         self._reactor = reactor
-        self._ports: list[IListeningPort] = []
+        self._gates: list[Gate] = []
         self._factories: list[IProtocolFactory] = []
+        self._plain: list[ListenerFactory] = []
         self.tls = None if not _has_tls(config) else self._make_tls(workers)
 
     def _make_tls(self, workers: Workers) -> TlsListeners:
@@ -64,14 +66,15 @@ class Listeners:
         :raises SettingError: a port is in use, or not permitted; or certificates cannot be used.
         """
         for listener in self._config.listeners():
-            factory = self._factory(
-                listener, ListenerFactory(server, Dispatch(broker, served, listener.name), listener.name)
-            )
+            plain = ListenerFactory(server, Dispatch(broker, served, listener.name), listener.name)
+            self._plain.append(plain)
+            factory = self._factory(listener, plain)
             self._factories.append(factory)
-            port = self._bind(listener, factory)
-            port.stopReading()
-            self._ports.append(port)
-        return [port.getHost().port for port in self._ports]  # type: ignore[attr-defined]
+            gate = Gate(self._bind(listener, factory), self._reactor)
+            gate.shut()
+            plain.pauses.append(gate.pause)
+            self._gates.append(gate)
+        return [gate.port.getHost().port for gate in self._gates]
 
     def _factory(self, listener: Listener, plain: ListenerFactory) -> IProtocolFactory:
         return plain if self.tls is None or listener.protocol == "PLAINTEXT" else self.tls.wrap(plain)
@@ -92,18 +95,19 @@ class Listeners:
         :raises SettingError: another program uses the port.
         """
         host = self._config.listeners()[0].host
-        shared = listen_shared(self._reactor, host, port, self._factories[0])
-        self._ports.insert(0, shared)  # closed first
+        shared = Gate(listen_shared(self._reactor, host, port, self._factories[0]), self._reactor)
+        self._plain[0].pauses.append(shared.pause)
+        self._gates.insert(0, shared)  # closed first
 
     def shut(self) -> None:
         """Leave new connections in the kernel until :meth:`accept`."""
-        for port in self._ports:
-            port.stopReading()  # type: ignore[attr-defined]
+        for gate in self._gates:
+            gate.shut()
 
     def accept(self) -> None:
         """Accept connections."""
-        for port in self._ports:
-            port.startReading()  # type: ignore[attr-defined]
+        for gate in self._gates:
+            gate.open()
 
     def use(self, config: BrokerConfig) -> None:
         """Use settings that have changed while the broker runs."""
@@ -119,15 +123,15 @@ class Listeners:
         """Close the ports."""
         if self.tls is not None:
             self.tls.stop()
-        ports, self._ports = self._ports, []
-        await DeferredList([Deferred.fromCoroutine(_stopped(port)) for port in ports])
+        gates, self._gates = self._gates, []
+        await DeferredList([Deferred.fromCoroutine(_closed(gate)) for gate in gates])
 
 
 def _has_tls(config: BrokerConfig) -> bool:
     return any(listener.protocol != "PLAINTEXT" for listener in config.listeners())
 
 
-async def _stopped(port: IListeningPort) -> None:
-    stopping = port.stopListening()
-    if stopping is not None:
-        await stopping
+async def _closed(gate: Gate) -> None:
+    closing = gate.close()
+    if closing is not None:
+        await closing

@@ -55,8 +55,8 @@ kafka.metrics.reporters log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.
 log.cleanup.interval.mins log.default.flush.scheduler.interval.ms log.dir.failure.timeout.ms
 log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms log.initial.task.delay.ms
 log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable log.message.format.version
-log.preallocate log.roll.jitter.hours log.roll.jitter.ms max.connection.creation.rate
-max.connections.per.ip.overrides max.request.partition.size.limit metadata.log.dir
+log.preallocate log.roll.jitter.hours log.roll.jitter.ms
+max.request.partition.size.limit metadata.log.dir
 metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
 metadata.log.segment.bytes metadata.log.segment.min.bytes metadata.log.segment.ms
 metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms metric.reporters

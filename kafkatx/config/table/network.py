@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from kafkatx.config.table.row import INT_MAX, Section
+import ipaddress
+
+from kafkatx.config.table.row import INT_MAX, ConfigType, Section, Setting
 
 _PROTOCOL_MAP = ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL")
+
+
+def _read_overrides(text: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in text.split(",")) if text.strip() else ()
+    for item in items:
+        override_of(item)
+    return items
+
+
+def override_of(item: str) -> tuple[str, int]:
+    """Return address and number of an item of ``max.connections.per.ip.overrides``.
+
+    :raises ValueError: it is not ``ADDRESS:NUMBER``; as Apache Kafka, the last colon counts.
+    """
+    address, _, number = item.rpartition(":")
+    if not number.isascii() or not number.isdecimal() or int(number) > INT_MAX:
+        raise ValueError(item)
+    return str(ipaddress.ip_address(address.strip().removeprefix("[").removesuffix("]"))), int(number)
+
 
 NETWORK = Section("Network", "Listeners, and limits on connections and requests.")
 
@@ -98,11 +119,30 @@ MAX_CONNECTIONS_PER_IP = NETWORK.integer(
     low=0,
     dynamic=True,
 )
+MAX_CONNECTIONS_PER_IP_OVERRIDES: Setting[tuple[str, ...]] = NETWORK.parsed(
+    "max.connections.per.ip.overrides",
+    ConfigType.STRING,
+    (),
+    "Numbers for single addresses in place of max.connections.per.ip: 192.0.2.1:100,[2001:db8::1]:20.",
+    _read_overrides,
+    "a list of ADDRESS:NUMBER separated by commas; host names are not looked up",
+    dynamic=True,
+)
 MAX_CONNECTIONS = NETWORK.integer(
     "max.connections",
     INT_MAX,
-    "Connections that the broker accepts; further ones are closed at once.",
+    "Connections that the broker accepts; further ones are closed at once. With the prefix "
+    "listener.name.NAME.: those of one listener. Where other brokers have a listener of their own, it always "
+    "has room: a client's connection is closed for it.",
     low=0,
+    dynamic=True,
+)
+MAX_CONNECTION_CREATION_RATE = NETWORK.integer(
+    "max.connection.creation.rate",
+    INT_MAX,
+    "New connections in a second that the broker accepts; others wait. With the prefix listener.name.NAME.: "
+    "those of one listener. A listener of other brokers alone has no limit but its own.",
+    low=1,
     dynamic=True,
 )
 FETCH_MAX_BYTES = NETWORK.integer(
@@ -168,6 +208,9 @@ HTTP_MAX_CONNECTIONS = HTTP.integer(
     "Connections to the HTTP listener at the same time; further ones are closed at once.",
     low=1,
 )
+
+BY_LISTENER = {row.name: row for row in (MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE)}
+"""Settings that a listener may have for itself, by name."""
 
 SECTIONS = (NETWORK, HTTP)
 """This part of the table."""

@@ -24,6 +24,7 @@ from zope.interface import implementer
 from kafkatx.config.table.security import tls as t
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Worker
+from kafkatx.net.connection import KafkaConnection
 from kafkatx.net.server import KafkaServerFactory, ListenerFactory
 from kafkatx.net.tls.connection import TlsConnection
 from kafkatx.net.tls.contexts import days_left, server_context
@@ -155,9 +156,9 @@ class TlsFactory(TLSMemoryBIOFactory):
         super().__init__(certificates, False, below, self.server.clock)
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Return a connection, or None if there are too many."""
+        """Return a connection, one that is held off, or None if there are too many."""
         connection = self._below.buildProtocol(addr)
-        return None if connection is None else TlsConnection(self, connection)
+        return TlsConnection(self, connection) if isinstance(connection, KafkaConnection) else connection
 
     def principal_of(self, certificate: x509.Certificate) -> tuple[str, str | None]:
         """Return the distinguished name of a client's certificate, and its principal if a rule matches."""

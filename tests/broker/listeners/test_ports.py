@@ -14,7 +14,7 @@ from kafkatx.errors import SettingError
 from kafkatx.net.server import KafkaServerFactory, Limits, ListenerFactory
 from tests.broker.running import BrokerTestCase
 
-LIMITS = Limits(1 << 20, -1, -1, 100, 100)
+LIMITS = Limits(1 << 20, -1, -1)
 
 
 class Port:

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from kafkatx.net.admission.admission import Admission
 from kafkatx.net.admission.held_off import HeldOff
 from kafkatx.net.admission.limits import UNLIMITED, AdmissionLimits
+from kafkatx.net.admission.unauthenticated import Unauthenticated
 from kafkatx.net.connection import KafkaConnection
 from kafkatx.net.limited_log import MOST_LINES, LimitedLog
 from kafkatx.net.pool import MemoryPool, MemoryPoolLimits
@@ -53,6 +54,7 @@ class Limits:
     receive_buffer_bytes: int = -1  #: socket.receive.buffer.bytes; -1 for the system's choice
     min_request_bytes_s: int = 65536  #: kafkatx.request.min.bytes.per.second
     max_turn_ms: int = 60_000  #: kafkatx.request.turn.max.ms
+    max_unauthenticated_per_ip: int = 500  #: kafkatx.unauthenticated.connections.max.per.ip
     log_lines: int = MOST_LINES  #: kafkatx.log.lines.per.minute
 
 
@@ -78,6 +80,7 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.connections: set[KafkaConnection] = set()
         self.admission = Admission(limits.admission, clock)
         self.admission.make_room = self._close_idlest
+        self.unauthenticated = Unauthenticated(limits.max_unauthenticated_per_ip)
         self._admitted: dict[protocol.Protocol, tuple[str, str]] = {}  # host and listener
         pool_limits = MemoryPoolLimits(
             limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000
@@ -88,6 +91,7 @@ class KafkaServerFactory(protocol.ServerFactory):
         """Use other limits from now on."""
         self.limits = limits
         self.admission.limits = limits.admission
+        self.unauthenticated.most = limits.max_unauthenticated_per_ip
 
     @property
     def max_request_bytes(self) -> int:

@@ -276,6 +276,13 @@ class AdmissionTests(ConnectionTestCase):
         (event,) = (e for e in events if e["log_level"] == LogLevel.warn)
         self.assertEqual((event["host"], event["limit"]), ("192.0.2.1", "max.connections.per.ip=1"))
 
+    def test_health_check(self) -> None:
+        """A peer that connects and leaves causes no line."""
+        with capturedLogs() as events:
+            connection, _ = self.connect()
+            self.lose(connection)
+        self.assertEqual([event for event in events if event["log_level"] != LogLevel.debug], [])
+
     def test_gone_connections_do_not_count(self) -> None:
         """A connection that ends no longer counts against the limit."""
         factory = self.limited(max_connections=1)

@@ -24,6 +24,7 @@ def limits_of(config: BrokerConfig) -> Limits:
         receive_buffer_bytes=config.get("socket.receive.buffer.bytes"),
         min_request_bytes_s=config.get("kafkatx.request.min.bytes.per.second"),
         max_turn_ms=config.get("kafkatx.request.turn.max.ms"),
+        max_unauthenticated_per_ip=config[q.UNAUTHENTICATED_CONNECTIONS_MAX_PER_IP],
         log_lines=config.get("kafkatx.log.lines.per.minute"),
     )
 

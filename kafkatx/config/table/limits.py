@@ -44,6 +44,14 @@ DOWNCONVERSION_MAX_BYTES = LIMITS.long(
     unit="bytes",
 )
 
+UNAUTHENTICATED_CONNECTIONS_MAX_PER_IP = LIMITS.integer(
+    "kafkatx.unauthenticated.connections.max.per.ip",
+    500,
+    "Connections of one address, at listeners with TLS or SASL, whose handshake or login is not done; above "
+    "it the oldest of the address is closed for each new one.",
+    low=1,
+    dynamic=True,
+)
 LOG_LINES_PER_MINUTE = LIMITS.integer(
     "kafkatx.log.lines.per.minute",
     10,

@@ -12,9 +12,10 @@ from twisted.internet.protocol import connectionDone
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 
-from kafkatx.net.connection import KafkaConnection, Server
+from kafkatx.net.connection import KafkaConnection
 from kafkatx.net.requests import Session
 from kafkatx.net.sender import Load
+from kafkatx.net.server import KafkaServerFactory
 from kafkatx.net.tls.contexts import error_text
 from kafkatx.net.tls.handshakes import Handshakes
 from kafkatx.net.tls.sender import TlsSender
@@ -29,7 +30,7 @@ MOST_BYTES = 256 << 10
 class Factory(Protocol):
     """The listener as its connections see it: :class:`kafkatx.net.tls.listener.TlsFactory`."""
 
-    server: Server
+    server: KafkaServerFactory
     listener: str
     handshakes: Handshakes
 
@@ -66,6 +67,7 @@ class TlsConnection(TLSMemoryBIOProtocol):
         """Begin; the peer has limited time for its handshake."""
         handshakes, clock = self._listener.handshakes, self._listener.server.clock
         handshakes.add(self)
+        self._listener.server.unauthenticated.add(self, transport.getPeer().host)
         timeout_s = handshakes.limits.timeout_s
         self._deadline = clock.callLater(
             timeout_s, self.drop, f"its TLS handshake was not done within {timeout_s:g} s"
@@ -151,6 +153,7 @@ class TlsConnection(TLSMemoryBIOProtocol):
     def _end_handshake(self) -> None:
         self._shaking = False
         self._listener.handshakes.remove(self)
+        self._listener.server.unauthenticated.remove(self)
         for timer in (self._deadline, self._turn):
             if timer is not None and timer.active():
                 timer.cancel()

@@ -8,9 +8,12 @@ from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet.address import IPv4Address
+from twisted.internet.error import ConnectionDone, ConnectionLost
 from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
 
 from kafkatx.config import BrokerConfig
+from kafkatx.net.admission.held_off import HeldOff
 from kafkatx.net.server import ListenerFactory
 from kafkatx.net.tls.connection import TlsConnection
 from kafkatx.net.tls.contexts import client_context
@@ -136,6 +139,34 @@ class TlsConnectionTests(ConnectionTestCase):
         self.clock.advance(10)
         self.assertEqual((transport.disconnected, slow_transport.disconnected), (False, True))
         self.assertIn("was not done within 10 s", self.lines[0])
+
+    def test_too_many(self) -> None:
+        """An address with too many handshakes loses its oldest; one that is done does not count."""
+        self.factory.unauthenticated.most = 1
+        factory = self.listen()
+        done, done_transport = self.accept(factory)
+        self.exchange(Client(), done, done_transport)
+        _, old_transport = self.accept(factory)
+        _, new_transport = self.accept(factory)
+        dropped = [transport.disconnected for transport in (done_transport, old_transport, new_transport)]
+        self.assertEqual(dropped, [False, True, False])
+        self.assertIn("kafkatx.unauthenticated.connections.max.per.ip=1", self.lines[0])
+
+    def test_health_check(self) -> None:
+        """A peer that connects and leaves causes no line, whether it closes or resets the connection."""
+        for why in (ConnectionDone(), ConnectionLost()):
+            connection, _ = self.accept(self.listen())
+            connection.connectionLost(Failure(why))
+        self.assertEqual((self.lines, self.clock.getDelayedCalls()), ([], []))
+        self.assertEqual(len(self.factory.unauthenticated), 0)
+
+    def test_held_off(self) -> None:
+        """A connection above the rate of its address gets no handshake."""
+        self.factory.admission.limit_addresses({None: 0.1})
+        factory = self.listen()
+        self.accept(factory)
+        held = factory.buildProtocol(IPv4Address("TCP", "192.0.2.1", 5000))
+        self.assertIsInstance(held, HeldOff)
 
     def test_too_much(self) -> None:
         """A peer cannot send without end before its handshake is done."""

@@ -278,6 +278,7 @@ class BrokerService(Service):
     def reload(self, read: BrokerConfig) -> None:
         """Use settings that were read again, and read the certificates again."""
         self.broker.reload(read)
+        self.broker.mirrors.use(self.broker.config)  # a link whose files could not be used may be usable now
         self._listeners.reload()
 
     def stopService(self) -> Deferred[None]:

@@ -37,7 +37,7 @@ class LinkSettings:
     rate_bytes: int | None
     paused: str
     promoted: str
-    client: Mapping[str, str]
+    client: Mapping[str, str] = attrs.field(repr=False)  # it may have passwords
     refresh_interval_ms: int = 5000
     groups_interval_ms: int = 5000
 

@@ -44,11 +44,11 @@ def endpoint_maker(settings: ClientSettings) -> MakeEndpoint | None:
     if settings[common.SECURITY_PROTOCOL] == "PLAINTEXT":
         return own
     check_installed()
+    from kafkatx.net.tls.client_certificates import ClientCertificates
     from kafkatx.net.tls.endpoints import TlsEndpoints
-    from kafkatx.tls.settings import load_tls
 
-    loaded = load_tls(settings)
-    return TlsEndpoints(lambda: loaded, own)
+    certificates = ClientCertificates(settings)
+    return TlsEndpoints(lambda: certificates.current, own, certificates.refresh)
 
 
 class BrokerConnection:

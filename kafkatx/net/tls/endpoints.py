@@ -8,7 +8,7 @@ from typing import Any
 from OpenSSL import SSL
 from service_identity.pyopenssl import verify_hostname, verify_ip_address
 from twisted.internet.abstract import isIPAddress, isIPv6Address
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.interfaces import (
     IOpenSSLClientConnectionCreator,
@@ -32,9 +32,16 @@ class TlsEndpoints:
 
     :param settings: returns the current keys and certificates; each connection begins with those.
     :param below: makes the endpoints below TLS; None: TCP.
+    :param refresh: brings the settings up to date before a connection; its Deferred never fails.
     """
 
-    def __init__(self, settings: Callable[[], TlsSettings], below: MakeEndpoint | None = None) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], TlsSettings],
+        below: MakeEndpoint | None = None,
+        refresh: Callable[[IReactorTime], Deferred[None]] = lambda reactor: succeed(None),
+    ) -> None:
+        self.refresh = refresh
         self._settings = settings
         self._below = below
         self._made_of: TlsSettings | None = None
@@ -66,6 +73,9 @@ class _TlsEndpoint:
 
     def connect(self, factory: IProtocolFactory) -> Deferred[Any]:
         """Connect with the certificates of now."""
+        return self._endpoints.refresh(self._reactor).addCallback(lambda _: self._connect(factory))
+
+    def _connect(self, factory: IProtocolFactory) -> Deferred[Any]:
         creator = self._endpoints.creator(self._host)
         wrapper = TLSMemoryBIOFactory(creator, True, factory, self._reactor)
         wrapper.protocol = TLSMemoryBIOProtocol  # its default waits for the global reactor's next turn

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 
+import attrs
+
 from kafkatx.config.table.row import ConfigType, Section, Setting, by_name
+from kafkatx.config.table.security import tls
 
 PREFIX = "mirror."
 NAME = re.compile("[A-Za-z0-9_-]{1,64}")
@@ -109,7 +112,8 @@ FAMILY.long(
 CLIENT = Section(
     "Mirrors: the client of each link",
     "Client settings of one link, for all its connections to the source. Meanings and defaults are those of "
-    "a consumer of kafkatx: see docs/client-settings.md.",
+    "a consumer of kafkatx: see docs/client-settings.md. Passwords and keys are not dynamic: they would "
+    "stand in the cluster's state.",
 )
 CLIENT.optional_string("client.id", "Name of this client in the source's logs.", dynamic=True)
 
@@ -132,6 +136,16 @@ _number("fetch.min.bytes", "Size at which the source answers a fetch.", "bytes",
 _number("fetch.max.wait.ms", "Time for which the source may wait for fetch.min.bytes.", "ms", 0)
 _number("fetch.max.bytes", "Approximate size of a reply to a fetch.", "bytes", 0)
 _number("max.partition.fetch.bytes", "Approximate size of one partition's part of it.", "bytes", 0)
+CLIENT.string(
+    "security.protocol",
+    "PLAINTEXT",
+    "Protocol of the source's listener: PLAINTEXT or SSL.",
+    choices=("PLAINTEXT", "SSL"),
+    dynamic=True,
+)
+CLIENT.settings += [
+    attrs.evolve(row, dynamic=row.type is not ConfigType.PASSWORD, aliases=()) for row in tls.SHARED.settings
+]
 
 FAMILIES = (FAMILY, CLIENT)
 

@@ -101,7 +101,7 @@ class EmbeddedCluster:
         """
         with ExitStack() as undo:
             undo.callback(self.stop)
-            os.makedirs(self.data_dir, exist_ok=True)
+            os.makedirs(self.data_dir, 0o700, exist_ok=True)
             if self._tree is not None:
                 self._tree.start(START_S)
             for broker_id in self.brokers:

@@ -66,10 +66,14 @@ def note_boot(directories: Sequence[str], boot_id: str = BOOT_ID) -> None:
         if _content(path) == current:
             continue
         try:
-            with open(path, "w", encoding="ascii") as file:
+            with open(path, "w", encoding="ascii", opener=_private) as file:
                 file.write(f"{current}\n")
         except OSError as error:
             _log.warn("{path}: cannot be written: {error}", path=path, error=error)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _content(path: str) -> str | None:

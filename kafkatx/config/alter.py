@@ -138,5 +138,5 @@ def _check_dynamic(name: str, value: str) -> None:
     if setting is None:
         raise SettingError(f"{name}: unknown setting{nearest(name, broker.SETTINGS)}")
     if not setting.dynamic:
-        raise SettingError(f"{name}={value}: this setting cannot change while the broker runs")
+        raise SettingError(f"{name}={setting.shown(value)}: this setting cannot change while the broker runs")
     setting.parse(value)

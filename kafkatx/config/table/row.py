@@ -19,6 +19,9 @@ D = TypeVar("D", int, None)
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
+HIDDEN = "[hidden]"
+"""Stands for a secret in texts for people, as in Apache Kafka."""
+
 
 class ConfigType(enum.IntEnum):
     """The type of a setting, as DescribeConfigs numbers it (KIP-569)."""
@@ -73,8 +76,13 @@ class Setting(Generic[T_co]):
         try:
             value: T_co = self.read(text)
         except ValueError:
-            raise SettingError(f"{name or self.name}={text}: the value must be {self.allowed}") from None
+            shown = self.shown(text)
+            raise SettingError(f"{name or self.name}={shown}: the value must be {self.allowed}") from None
         return value
+
+    def shown(self, text: str) -> str:
+        """Return a text as a log or an error may show it: not that of a secret."""
+        return HIDDEN if self.type is ConfigType.PASSWORD else text
 
     def scaled(self, value: object) -> Any:
         """Return the value in the unit of the topic config; -1 (no limit) if it is negative."""

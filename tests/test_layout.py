@@ -22,6 +22,7 @@ TOP_LEVEL = {
         "MANIFEST.in",
         "Makefile",
         "README.md",
+        "SECURITY.md",
     ),
     *("benchmarks", "docs", "etc", "kafkatx", "newsfragments", "pyproject.toml", "pyspark_kafkatx"),
     *("setup.cfg", "tests", "twisted"),

@@ -37,6 +37,7 @@ from kafkatx.cli.options.kafka_names import Commands
 from kafkatx.cli.output.terminal import say
 from kafkatx.cli.pipeline.audit import audit
 from kafkatx.cli.pipeline.ingest import ingest
+from kafkatx.cli.quotas.quotas import quotas
 from kafkatx.cli.schemas.schemas import schemas
 from kafkatx.cli.tls.tls import tls
 from kafkatx.cli.transactions.transactions import transactions
@@ -94,6 +95,7 @@ kafkatx.add_command(tail)
 kafkatx.add_command(groups)
 kafkatx.add_command(transactions)
 kafkatx.add_command(configs)
+kafkatx.add_command(quotas)
 kafkatx.add_command(log)
 kafkatx.add_command(schemas)
 kafkatx.add_command(mirror)

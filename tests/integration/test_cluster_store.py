@@ -64,11 +64,14 @@ class ZooKeeperStoreTests(ZooKeeperCase, StoreCase):
     session_timeout_s = SESSION_S
 
     async def expire(self, store: IMetadataStore) -> None:
-        """Close the session over another connection."""
+        """Close the session over another connection, while the tree can get none to take it back."""
         tree = self.trees()[store]
         assert isinstance(tree, ZooKeeperTree)
         assert isinstance(tree._session, KazooSession)
-        await deferToThread(end_session, self.server.port, tree._session.client.client_id)
+        identity = tree._session.client.client_id
+        await self.cut(store)
+        await deferToThread(end_session, self.server.port, identity)
+        await self.heal(store)
 
     async def test_many_partitions(self) -> None:
         """A broker that joins a cluster with many partitions loads them within its session's time-out."""

@@ -23,7 +23,7 @@ from kafkatx.testing.contracts.tree import TreeContract
 from kafkatx.testing.zookeeper import ZooKeeperServer
 from tests.integration.ensemble import shared_ensemble
 from tests.integration.test_zookeeper import boottime_s
-from tests.integration.zookeeper import Proxy
+from tests.integration.zookeeper import Proxy, end_session
 
 _REACTOR = cast(IReactorFromThreads, reactor)
 _NUMBERS = itertools.count()
@@ -32,7 +32,7 @@ _NUMBERS = itertools.count()
 class EnsembleCase(TestCase):
     """Trees on the ensemble, all below the chroot of the test."""
 
-    timeout = 60
+    timeout = 180
     session_timeout_s = 8.0
 
     def setUp(self) -> None:
@@ -105,18 +105,17 @@ class EnsembleTreeTests(EnsembleCase, TreeContract):
             proxy.heal()
 
     async def expire(self, tree: ITree) -> None:
-        """Close the session over another connection."""
+        """Close the session over another connection, while the tree can get none.
+
+        Otherwise it might come back between the two steps of the other one, take the session with it to
+        another server, and keep it.
+        """
         assert isinstance(tree, ZooKeeperTree)
         assert isinstance(tree._session, KazooSession)
         identity = tree._session.client.client_id
-
-        def close() -> None:
-            other = KazooClient(f"127.0.0.1:{self.ensemble.servers[0].port}", client_id=identity)
-            other.start()
-            other.stop()
-            other.close()
-
-        await deferToThread(close)
+        await self.cut(tree)
+        await deferToThread(end_session, self.ensemble.servers[0].port, identity)
+        await self.heal(tree)
 
 
 class FaultTests(EnsembleCase):

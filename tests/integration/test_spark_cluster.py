@@ -27,6 +27,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 DEADLINE_S = 300.0
 PARTITIONS = 4
 RECORDS = 2000
+GO_ON = "go-on"
 
 
 class ClusterTests(SynchronousTestCase):
@@ -49,13 +50,13 @@ class ClusterTests(SynchronousTestCase):
         """A DataFrame of the topic."""
         return shared_cluster().read.format("kafkatx").options(**self.options(subscribe=self.topic)).load()
 
-    def read_slowly(self, folder: str) -> list[tuple[int, int]]:
-        """Partition and offset of every record; it takes seconds.
+    def read_by_halves(self, folder: str) -> list[tuple[int, int]]:
+        """Partition and offset of every record; workers wait in the middle of a partition.
 
-        :param folder: gets a file for each worker that reads, named by its pid.
+        :param folder: gets a file for each worker that waits, named by its pid; they go on when it has GO_ON.
         """
-        shared_cluster().udf.register("slowly", slowly_in(folder), "bigint")
-        rows = self.load().selectExpr("partition", "slowly(offset) AS offset").collect()
+        shared_cluster().udf.register("by_halves", by_halves(folder), "bigint")
+        rows = self.load().selectExpr("partition", "by_halves(offset) AS offset").collect()
         return sorted((row.partition, row.offset) for row in rows)
 
     def test_where_it_is_read(self) -> None:
@@ -71,24 +72,29 @@ class ClusterTests(SynchronousTestCase):
             self.assertEqual(code, "kafkatx.zip/kafkatx")  # in the executor's own folder
 
     def test_killed(self) -> None:
-        """A Python worker and an executor are killed while they read: every record is there once."""
+        """A Python worker and an executor are killed while they read: every record is there once.
+
+        Each has one task, which cannot end before it is killed.
+        """
         folder = os.path.abspath(self.mktemp())
         os.mkdir(folder)
 
         def reading_in(executor: int) -> list[int]:
-            """An executor's workers that have begun; others wait for a task that none loses with them."""
+            """An executor's workers that have read half a partition, and wait."""
             return [worker for worker in python_workers(executor) if str(worker) in os.listdir(folder)]
 
-        reading = Background(lambda: self.read_slowly(folder))
+        reading = Background(lambda: self.read_by_halves(folder))
         wait_for(lambda: len(executors()) == 2 and all(map(reading_in, executors())))
-        (stage,) = shared_cluster().sparkContext.statusTracker().getActiveStageIds()
+        tracker = shared_cluster().sparkContext.statusTracker()
+        (stage,) = tracker.getActiveStageIds()
         first, second = executors()
         for worker in reading_in(first):
             kill(worker)
         kill(second)
+        Path(folder, GO_ON).touch()
         self.assertEqual(reading.result(), self.everything)
-        info = shared_cluster().sparkContext.statusTracker().getStageInfo(stage)
-        self.assertEqual((info.numTasks, info.numFailedTasks), (PARTITIONS, 2))
+        wait_for(lambda: tracker.getStageInfo(stage).numCompletedTasks == PARTITIONS)  # it is told later
+        self.assertEqual(tracker.getStageInfo(stage).numFailedTasks, 2)
         wait_for(lambda: len(executors()) == 2)
         self.assertNotIn(second, executors())
 
@@ -152,15 +158,16 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def slowly_in(folder: str) -> Callable[[int], int]:
-    """A function that gives a number back after a while; who calls it leaves its pid in a folder."""
+def by_halves(folder: str) -> Callable[[int], int]:
+    """A function that gives a number back; in the middle it leaves its pid in a folder, and waits there."""
 
-    def slowly(number: int) -> int:
-        Path(folder, str(os.getpid())).touch()
-        time.sleep(0.001)
+    def by_halves(number: int) -> int:
+        if number == RECORDS // 2:
+            Path(folder, str(os.getpid())).touch()
+            wait_for(Path(folder, GO_ON).exists)
         return number
 
-    return slowly
+    return by_halves
 
 
 def readers(batches: Any) -> Any:

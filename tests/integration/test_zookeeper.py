@@ -34,7 +34,7 @@ def boottime_s() -> float:
 class ZooKeeperCase(TestCase):
     """Trees on one server, each behind a proxy of its own, all below the chroot of the test."""
 
-    timeout = 20
+    timeout = 120
     session_timeout_s = 6.0
 
     def setUp(self) -> None:
@@ -81,10 +81,13 @@ class ZooKeeperTreeTests(ZooKeeperCase, TreeContract):
         self.proxies[tree].heal()
 
     async def expire(self, tree: ITree) -> None:
-        """Close the session over another connection."""
+        """Close the session over another connection, while the tree can get none to take it back."""
         assert isinstance(tree, ZooKeeperTree)
         assert isinstance(tree._session, KazooSession)
-        await deferToThread(end_session, self.server.port, tree._session.client.client_id)
+        identity = tree._session.client.client_id
+        await self.cut(tree)
+        await deferToThread(end_session, self.server.port, identity)
+        await self.heal(tree)
 
 
 class ServerTests(ZooKeeperCase):

@@ -19,6 +19,7 @@ from twisted.internet.interfaces import IAddress, IListeningPort, ITCPTransport
 from twisted.internet.protocol import Factory, Protocol
 
 from kafkatx.testing import zookeeper as testing
+from kafkatx.testing.zookeeper import START_S
 from tests.ports import free_port
 
 
@@ -60,7 +61,7 @@ def end_session(port: int, identity: tuple[int, bytes] | None) -> None:
     :param identity: id and password of the session.
     """
     other = KazooClient(f"127.0.0.1:{port}", client_id=identity)
-    other.start()
+    other.start(START_S)
     other.stop()
     other.close()
 

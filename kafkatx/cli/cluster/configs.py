@@ -17,7 +17,7 @@ from kafkatx.cli.options.cluster import (
     group_options,
     pairs,
 )
-from kafkatx.cli.options.entities import chosen, entity_options
+from kafkatx.cli.options.entities import chosen, entity_options, quota_numbers
 from kafkatx.cli.options.kafka_names import Commands, refused
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import say
@@ -169,23 +169,9 @@ def alter(
     wanted = chosen(whose)
     with connect(bootstrap, timeout) as cluster:
         if wanted.resource is None:
-            Quotas(cluster).alter(wanted.entity, _numbers(values), undone, dry_run)
+            Quotas(cluster).alter(wanted.entity, quota_numbers(values), undone, dry_run)
         else:
             Configs(cluster).alter(wanted.resource, values, undone, dry_run)
     owner = entity_text(wanted.entity) if wanted.resource is None else str(wanted.resource)
     done = changes_text(values, undone)
     say(f"{owner}: could have {done}; nothing was changed" if dry_run else f"{owner}: {done}")
-
-
-def _numbers(values: Mapping[str, str]) -> dict[str, float]:
-    """Return quotas as numbers.
-
-    :raises click.UsageError: a value is not a number.
-    """
-    found = {}
-    for name, text in values.items():
-        try:
-            found[name] = float(text)
-        except ValueError as error:
-            raise click.UsageError(f"--set {name}={text}: a quota is a number") from error
-    return found

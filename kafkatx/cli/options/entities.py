@@ -1,4 +1,4 @@
-"""The options of ``kafkatx configs`` for the owner of settings or quotas, by our names and by Kafka's."""
+"""Options for the owner of settings or quotas, by our names and by Kafka's; and quotas as numbers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ _OPTIONS = (
     click.option("-t", "--topic", metavar="TOPIC", help="Topic that has the settings."),
     click.option("--broker", metavar="ID", type=click.IntRange(min=0), help="Broker that has the settings."),
     click.option("--broker-defaults", is_flag=True, help="Settings of all brokers without their own."),
+)
+
+_CLIENT_OPTIONS = (
     click.option(
         "--client-id",
         cls=Option,
@@ -49,6 +52,9 @@ _OPTIONS = (
     click.option("--user-defaults", is_flag=True, help="Quotas of each user without its own."),
     click.option("--ip", metavar="ADDRESS", help="Address that has the quotas."),
     click.option("--ip-defaults", is_flag=True, help="Quotas of each address without its own."),
+)
+
+_KAFKA_OPTIONS = (
     click.option(
         "--entity-type", "entity_types", type=click.Choice(list(_KAFKA_TYPES)), multiple=True, hidden=True
     ),
@@ -59,7 +65,14 @@ _OPTIONS = (
 
 def entity_options(command: F) -> F:
     """Add the options; they are passed by their names, for :func:`chosen`."""
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *_CLIENT_OPTIONS, *_KAFKA_OPTIONS)):
+        command = option(command)
+    return command
+
+
+def quota_options(command: F) -> F:
+    """Add the options for the owner of quotas; they are passed by their names, for :func:`quota_entity`."""
+    for option in reversed(_CLIENT_OPTIONS):
         command = option(command)
     return command
 
@@ -92,7 +105,7 @@ def chosen(options: Mapping[str, Any], all_quotas: bool = False) -> Chosen:
         resources.append(Resource(ResourceType.BROKER, str(given["broker"])))
     if given["broker_defaults"]:
         resources.append(Resource(ResourceType.BROKER, ""))
-    entity = _entity(given)
+    entity = quota_entity(given)
     if len(resources) + bool(entity) + all_quotas != 1:
         raise click.UsageError(
             "give one of --topic, --broker, --broker-defaults; or clients (--client-id, --user, --ip)"
@@ -120,8 +133,8 @@ def _translate(given: dict[str, Any]) -> None:
             given[parameter] = names[at]
 
 
-def _entity(given: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the clients that the options name; None is the defaults of a type.
+def quota_entity(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the clients that the options name; None is the defaults of a type. Empty: none is named.
 
     :raises click.UsageError: a name and the defaults of the same type are given.
     """
@@ -132,3 +145,17 @@ def _entity(given: Mapping[str, Any]) -> dict[str, str | None]:
         if given[parameter] is not None or given[f"{parameter}_defaults"]:
             entity[entity_type] = given[parameter]
     return entity
+
+
+def quota_numbers(texts: Mapping[str, str]) -> dict[str, float]:
+    """Return quotas as numbers.
+
+    :raises click.UsageError: a value is not a number.
+    """
+    found = {}
+    for name, text in texts.items():
+        try:
+            found[name] = float(text)
+        except ValueError as error:
+            raise click.UsageError(f"{name}={text}: a quota is a number") from error
+    return found

@@ -1,0 +1,1 @@
+"""``kafkatx quotas``: how much users, client ids and addresses may use."""

@@ -51,7 +51,7 @@ class PermissionTests(SynchronousTestCase):
 
     def test_broker(self) -> None:
         """No file of a broker is open to others, neither while it runs nor after a kill and a restart."""
-        settings = {
+        settings: dict[str, str | int] = {
             "group.initial.rebalance.delay.ms": 0,
             "log.cleaner.backoff.ms": 100,
             "log.cleaner.min.cleanable.ratio": 0,

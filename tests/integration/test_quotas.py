@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 from confluent_kafka import Producer
@@ -164,14 +165,13 @@ class ConnectionRateTests(SynchronousTestCase):
         self.broker = EmbeddedBroker({"quota.window.num": 2})
         self.addCleanup(self.broker.close)
         self.broker.start()
-        self.opened: list[RawClient] = []
-        self.addCleanup(lambda: [client.__exit__() for client in self.opened])
+        self.opened = ExitStack()
+        self.addCleanup(self.opened.close)
         self.first = self.connect()
 
     def connect(self) -> RawClient:
         """Make a connection."""
-        self.opened.append(RawClient(self.broker.bootstrap))
-        return self.opened[-1]
+        return self.opened.enter_context(RawClient(self.broker.bootstrap))
 
     def is_served(self, client: RawClient) -> bool:
         """Return False if a connection is closed without an answer."""

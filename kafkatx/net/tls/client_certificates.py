@@ -37,7 +37,7 @@ class ClientCertificates:
             return succeed(None)
         looking: Deferred[Any]
         if IReactorThreads.providedBy(reactor):
-            pool: Any = reactor.getThreadPool()  # type: ignore[attr-defined]
+            pool: Any = reactor.getThreadPool()
             looking = deferToThreadPool(reactor, pool, self._look)
         else:
             looking = execute(self._look)

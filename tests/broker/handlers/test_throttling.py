@@ -321,7 +321,12 @@ class RequestTimeTests(ThrottlingTestCase):
         assert times is not None
         since: list[float] = []
         charge = times.charge
-        self.patch(times, "charge", lambda *args: since.append(args[2]) or charge(*args))
+
+        def noted(principal: str, client_id: str | None, since_s: float) -> int:
+            since.append(since_s)
+            return charge(principal, client_id, since_s)
+
+        self.patch(times, "charge", noted)
         self.ask(3, 9, MetadataRequest([]))
         self.assertEqual(len(since), 2)
 

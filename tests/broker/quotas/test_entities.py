@@ -48,7 +48,7 @@ class ApplicableTests(SynchronousTestCase):
 
     def test_nobody(self) -> None:
         """A peer that is not authenticated is Kafka's user ANONYMOUS."""
-        limits = {(("user", "ANONYMOUS"),): 5.0}
+        limits: Mapping[QuotaEntity, float] = {(("user", "ANONYMOUS"),): 5.0}
         self.assertEqual(applicable(limits, "User:ANONYMOUS", "c"), (5.0, ("ANONYMOUS", "")))
 
     def test_no_client_id(self) -> None:

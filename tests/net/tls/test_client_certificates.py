@@ -87,11 +87,8 @@ class ClientCertificatesTests(SynchronousTestCase):
                 return connected
 
         looking: Deferred[None] = Deferred()
-        endpoints = TlsEndpoints(
-            lambda: certificates.current,
-            lambda *_: Below(),
-            lambda reactor: looking,  # type: ignore[arg-type,return-value]
-        )
+        below: Any = lambda *_: Below()  # noqa: E731
+        endpoints = TlsEndpoints(lambda: certificates.current, below, lambda reactor: looking)
         connecting = endpoints(self.clock, "h", 1).connect(Factory.forProtocol(Protocol))
         self.assertEqual(made, [])
         looking.callback(None)

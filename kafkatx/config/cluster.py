@@ -7,17 +7,10 @@ from typing import Any
 
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import zookeeper as z
-from kafkatx.config.table.row import Setting
 from kafkatx.errors import SettingError
 
 ZOOKEEPER = "zookeeper"
 LOCAL = "local"
-
-_STORES = (
-    (z.ZOOKEEPER_SSL_KEYSTORE_LOCATION, z.ZOOKEEPER_SSL_KEYSTORE_TYPE),
-    (z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION, z.ZOOKEEPER_SSL_TRUSTSTORE_TYPE),
-)
-_ENDINGS = {".jks": "JKS", ".p12": "PKCS12", ".pfx": "PKCS12"}
 
 
 def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
@@ -39,7 +32,6 @@ def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
                 f"{z.ZOOKEEPER_CONNECT.allowed}"
             )
         _check_authentication(values)
-        _check_tls(values)
     elif store == LOCAL and not values[z.KAFKATX_LOCAL_SOCKET.name]:
         raise SettingError(
             f"{b.KAFKATX_METADATA_STORE.name}={store}: {z.KAFKATX_LOCAL_SOCKET.name} is not set; start the "
@@ -84,24 +76,3 @@ def _check_authentication(values: Mapping[str, Any]) -> None:
             f"{z.KAFKATX_ZOOKEEPER_USERNAME.name}, {z.KAFKATX_ZOOKEEPER_JAAS_FILE.name} or, with "
             f"{z.ZOOKEEPER_SSL_CLIENT_ENABLE.name}, {z.ZOOKEEPER_SSL_KEYSTORE_LOCATION.name}"
         )
-
-
-def _check_tls(values: Mapping[str, Any]) -> None:
-    if values[z.ZOOKEEPER_SSL_CLIENT_ENABLE.name]:
-        for location, kind in _STORES:
-            _check_pem(values, location, kind)
-
-
-def _check_pem(values: Mapping[str, Any], location: Setting[str | None], kind: Setting[str | None]) -> None:
-    """Reject the formats of Java; without a type the file's ending tells, as in ZooKeeper's own client."""
-    path, named = values[location.name] or "", values[kind.name]
-    ending = _ENDINGS.get(path[-4:].lower())
-    if (named or ending or "PEM").upper() == "PEM":
-        return
-    setting = f"{kind.name}={named}" if named else f"{location.name}={path}"
-    store = path or "STORE"
-    raise SettingError(
-        f"{setting}: kafkatx reads PEM files only; convert it: keytool -importkeystore -srckeystore {store} "
-        "-destkeystore store.p12 -deststoretype PKCS12, then openssl pkcs12 -in store.p12 -nodes -out "
-        f"store.pem, and set {location.name}=store.pem"
-    )

@@ -7,8 +7,9 @@ import secrets
 import socket
 import ssl
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from kafkatx.tls.keystore import Identity
@@ -30,12 +31,16 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
     if settings.trusted is None:
         context.load_default_certs()
     else:
-        context.load_verify_locations(
-            cadata="".join(one.public_bytes(Encoding.PEM).decode() for one in settings.trusted)
-        )
+        trust(context, settings.trusted)
     if settings.identity is not None:
-        _load(context, settings.identity)
+        identify(context, settings.identity)
     return context
+
+
+def trust(context: ssl.SSLContext, authorities: Iterable[x509.Certificate]) -> None:
+    """Have a context trust authorities."""
+    pem = "".join(one.public_bytes(Encoding.PEM).decode() for one in authorities)
+    context.load_verify_locations(cadata=pem)
 
 
 def tls_dial(settings: TlsSettings, dial: Dial = socket.create_connection) -> Dial:
@@ -56,7 +61,7 @@ def tls_dial(settings: TlsSettings, dial: Dial = socket.create_connection) -> Di
     return connect
 
 
-def _load(context: ssl.SSLContext, identity: Identity) -> None:
+def identify(context: ssl.SSLContext, identity: Identity) -> None:
     """Give a context its key; Python takes it from a file only, which is encrypted and private."""
     password = secrets.token_bytes(32).hex().encode()
     key = identity.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password))

@@ -41,15 +41,6 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
         {"zookeeper.connect": "h", "zookeeper.set.acl": "true", "zookeeper.ssl.keystore.location": "a.pem"},
         "zookeeper.set.acl=true: the broker does not authenticate",
     ),
-    (
-        {**TLS, "zookeeper.ssl.keystore.location": "/a/k.jks"},
-        "zookeeper.ssl.keystore.location=/a/k.jks: kafkatx reads PEM files only; convert it: keytool",
-    ),
-    (
-        {**TLS, "zookeeper.ssl.truststore.location": "/a/k", "zookeeper.ssl.truststore.type": "PKCS12"},
-        "zookeeper.ssl.truststore.type=PKCS12: kafkatx reads PEM files only; convert it: keytool "
-        "-importkeystore -srckeystore /a/k -dest",
-    ),
 )
 
 TAKEN: tuple[tuple[dict[str, str], str], ...] = (
@@ -60,7 +51,7 @@ TAKEN: tuple[tuple[dict[str, str], str], ...] = (
     ({"kafkatx.metadata.store": "local", "kafkatx.local.socket": "/a"}, "local"),
     ({"kafkatx.metadata.store": "other"}, "other"),
     ({**TLS, "zookeeper.ssl.keystore.location": "k", "zookeeper.set.acl": "true"}, "zookeeper"),
-    ({**TLS, "zookeeper.ssl.keystore.location": "k.jks", "zookeeper.ssl.keystore.type": "PEM"}, "zookeeper"),
+    ({**TLS, "zookeeper.ssl.keystore.location": "k.jks", "zookeeper.ssl.keystore.type": "JKS"}, "zookeeper"),
     ({"zookeeper.connect": "h", "zookeeper.ssl.keystore.location": "k.jks"}, "zookeeper"),
     (
         {"zookeeper.connect": "h", "zookeeper.set.acl": "true", "kafkatx.zookeeper.jaas.file": "f"},

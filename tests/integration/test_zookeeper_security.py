@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
@@ -29,6 +30,7 @@ from kafkatx.interfaces.nodes import ConnectionLost, Create, NotAuthenticated
 from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings, ZooKeeperTree
 from kafkatx.net.workers import ThreadWorkers
 from kafkatx.testing import EmbeddedBroker
+from kafkatx.tls.keystore import pem_identity
 from tests.integration.certificates import self_signed
 from tests.integration.zookeeper import ZooKeeperServer, shared_server
 from tests.ports import free_port
@@ -155,6 +157,20 @@ class TlsTests(SecurityCase):
         found = await self.acls("/tls/a/n")
         self.assertEqual([each.id.scheme for each in found], ["x509", "world"])
         self.assertEqual([each.perms for each in found], [31, 1])
+
+    async def test_keystore(self) -> None:
+        """Keystores of PKCS12 do as well as PEM files."""
+        password = "changeit"
+        pem = (self.folder / "server.pem").read_bytes()
+        own = pem_identity(pem, pem, None)
+        encryption = BestAvailableEncryption(password.encode())
+        store = self.folder / "server.p12"
+        store.write_bytes(
+            pkcs12.serialize_key_and_certificates(b"own", own.key, own.certificate, None, encryption)  # type: ignore[arg-type]
+        )
+        tree = self.tls("/pkcs12", "server.pem", "server.p12", ssl_keystore_password=password)
+        await tree.connect()
+        await tree.close()
 
     async def test_refused(self) -> None:
         """Servers that are not trusted or have another name are refused, and the error says why."""

@@ -1,4 +1,4 @@
-"""Makes a client's connection to the ZooKeeper that its settings name. Opens none; reads PEM and JAAS files.
+"""Makes a client's connection to the ZooKeeper that its settings name; reads keystores and JAAS files.
 
 kazoo is imported only by clients that use it.
 """

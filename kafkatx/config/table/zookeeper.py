@@ -141,24 +141,26 @@ ZOOKEEPER_SSL_CLIENT_ENABLE = ZOOKEEPER.boolean(
 )
 ZOOKEEPER_SSL_KEYSTORE_LOCATION = ZOOKEEPER.optional_string(
     "zookeeper.ssl.keystore.location",
-    "PEM file with this broker's certificate and private key, for servers that ask clients for them.",
+    "File with this broker's certificate and private key, for servers that ask clients for them: PEM, PKCS12 "
+    "or JKS; the content tells which.",
 )
 ZOOKEEPER_SSL_KEYSTORE_TYPE = ZOOKEEPER.optional_string(
-    "zookeeper.ssl.keystore.type", "Format of the key store; only PEM is supported."
+    "zookeeper.ssl.keystore.type", "Accepted and not needed: the content tells the type."
 )
 ZOOKEEPER_SSL_KEYSTORE_PASSWORD = ZOOKEEPER.optional_password(
-    "zookeeper.ssl.keystore.password", "Password of an encrypted private key."
+    "zookeeper.ssl.keystore.password", "Password of the keystore, or of an encrypted private key."
 )
 ZOOKEEPER_SSL_TRUSTSTORE_LOCATION = ZOOKEEPER.optional_string(
     "zookeeper.ssl.truststore.location",
-    "PEM file with the certificates of trusted authorities. Not set: those of the operating system.",
+    "File with the certificates of trusted authorities: PEM, PKCS12 or JKS. Not set: those of the operating "
+    "system.",
 )
 ZOOKEEPER_SSL_TRUSTSTORE_TYPE = ZOOKEEPER.optional_string(
-    "zookeeper.ssl.truststore.type", "Format of the trust store; only PEM is supported."
+    "zookeeper.ssl.truststore.type", "Accepted and not needed: the content tells the type."
 )
 ZOOKEEPER_SSL_TRUSTSTORE_PASSWORD = ZOOKEEPER.optional_password(
     "zookeeper.ssl.truststore.password",
-    "Accepted for compatibility and not used: PEM files of certificates are not encrypted.",
+    "Password of the truststore; PEM files have none.",
 )
 ZOOKEEPER_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM = ZOOKEEPER.parsed(
     "zookeeper.ssl.endpoint.identification.algorithm",

@@ -1,4 +1,4 @@
-"""The settings of a connection to ZooKeeper. Reads the PEM and JAAS files that a broker's settings name."""
+"""The settings of a connection to ZooKeeper. Reads the keystores and JAAS files that settings name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from kafkatx.config import BrokerConfig, Setting
 from kafkatx.config.table import zookeeper as z
 from kafkatx.errors import SettingError
 from kafkatx.metadata.tree.zookeeper.jaas import JaasError, read_credentials
+from kafkatx.tls.extra import check_installed
 
 T = TypeVar("T")
+
+_STORES = (b"\x30", b"\xfe", b"\xce")
+"""The first byte of PKCS12, JKS and JCEKS."""
 
 
 class Values(Protocol):
@@ -86,13 +90,17 @@ def _tls(config: Values) -> ssl.SSLContext:
     trusted = config[z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION]
     if trusted is None:
         context.load_default_certs()
-    else:
+    elif _is_pem(z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION, trusted):
         try:
             context.load_verify_locations(trusted)
         except OSError as error:
             raise _unreadable(z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION, trusted, "certificates", error) from error
+    else:
+        _trust_store(context, trusted, config[z.ZOOKEEPER_SSL_TRUSTSTORE_PASSWORD])
     own = config[z.ZOOKEEPER_SSL_KEYSTORE_LOCATION]
-    if own is not None:
+    if own is not None and not _is_pem(z.ZOOKEEPER_SSL_KEYSTORE_LOCATION, own):
+        _identify_by_store(context, own, config[z.ZOOKEEPER_SSL_KEYSTORE_PASSWORD])
+    elif own is not None:
         password = config[z.ZOOKEEPER_SSL_KEYSTORE_PASSWORD] or ""  # None would ask the terminal
         try:
             context.load_cert_chain(own, password=password)
@@ -100,6 +108,42 @@ def _tls(config: Values) -> ssl.SSLContext:
             what = "a certificate and its private key, or zookeeper.ssl.keystore.password is wrong"
             raise _unreadable(z.ZOOKEEPER_SSL_KEYSTORE_LOCATION, own, what, error) from error
     return context
+
+
+def _is_pem(setting: Setting[str | None], path: str) -> bool:
+    """Return False for a keystore of Java or PKCS12; what cannot be told is taken for PEM.
+
+    :raises SettingError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) not in _STORES
+    except OSError as error:
+        raise _unreadable(setting, path, "", error) from error
+
+
+def _trust_store(context: ssl.SSLContext, path: str, password: str | None) -> None:
+    check_installed()
+    from kafkatx.tls.keystore import KeystoreError, read_trusted  # they import cryptography
+    from kafkatx.tls.plain_socket import trust
+
+    try:
+        with open(path, "rb") as file:
+            trust(context, read_trusted(file.read(), password))
+    except KeystoreError as error:
+        raise SettingError(f"{z.ZOOKEEPER_SSL_TRUSTSTORE_LOCATION.name}={path}: it {error}") from None
+
+
+def _identify_by_store(context: ssl.SSLContext, path: str, password: str | None) -> None:
+    check_installed()
+    from kafkatx.tls.keystore import KeystoreError, read_identity  # they import cryptography
+    from kafkatx.tls.plain_socket import identify
+
+    try:
+        with open(path, "rb") as file:
+            identify(context, read_identity(file.read(), password, None))
+    except KeystoreError as error:
+        raise SettingError(f"{z.ZOOKEEPER_SSL_KEYSTORE_LOCATION.name}={path}: it {error}") from None
 
 
 def _unreadable(setting: Setting[str | None], path: str, what: str, error: OSError) -> SettingError:

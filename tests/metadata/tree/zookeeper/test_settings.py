@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import ssl
 
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.settings import ClientSettings
@@ -12,6 +13,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.metadata.tree.zookeeper import ZooKeeperSettings
 from kafkatx.metadata.tree.zookeeper.jaas import MODULE
+from kafkatx.tls.authority import issue, make_authority
 from tests.integration.certificates import self_signed
 
 
@@ -118,6 +120,25 @@ class TlsTests(SynchronousTestCase):
         self.assertEqual(len(context.get_ca_certs()), 0)  # a certificate that is not an authority's
         self.assertEqual(context.cert_store_stats()["x509"], 1)
         self.assertFalse(self.tls(endpoint_identification_algorithm="").check_hostname)
+
+    def test_stores(self) -> None:
+        """Keystores of PKCS12 are told by their content; a wrong password is an error."""
+        authority = make_authority("tests")
+        issued = issue(authority, "broker", ("localhost",))
+        encryption = BestAvailableEncryption(b"changeit")
+        both = pkcs12.serialize_key_and_certificates(
+            b"b", issued.key, issued.certificate, [authority.certificate], encryption
+        )
+        store = self.mktemp()
+        with open(store, "wb") as file:
+            file.write(both)
+        named = {"keystore_location": store, "truststore_location": store}
+        context = self.tls(**named, keystore_password="changeit", truststore_password="changeit")
+        self.assertGreaterEqual(context.cert_store_stats()["x509"], 1)
+        for name in named:
+            password = f"{name.partition('_')[0]}_password"
+            error = str(self.assertRaises(SettingError, self.tls, **{name: store, password: "wrong"}))
+            self.assertIn(f"zookeeper.ssl.{name.replace('_', '.')}={store}: it ", error)
 
     def test_bad_files(self) -> None:
         """Files that are missing or not PEM are named, with the setting."""

@@ -35,7 +35,7 @@ from tests.metadata.cluster.memory import MemoryStores
 T = TypeVar("T")
 
 NOT_LEADER, UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 6, 3, 5
-LIMITS = Limits(1 << 27, -1, -1, 1000, 1000)
+LIMITS = Limits(1 << 27, -1, -1)
 RETRIABLE = {NOT_LEADER, UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE}
 """The errors after which a client asks for the leader again."""
 

@@ -318,7 +318,7 @@ class RunningTests(ServiceTestCase):
         self.start(service)
         change = {"max.connections": "7"}
         self.successResultOf(service.broker.metadata.alter_broker_configs("", lambda _: change))
-        self.assertEqual(service._factory.limits.max_connections, 7)
+        self.assertEqual(service._factory.admission.limits.max_connections, 7)
 
     def test_new_logs_are_recorded(self) -> None:
         """The log dirs of new logs are recorded soon after their creation."""

@@ -13,8 +13,6 @@ from kafkatx.cli.options.entities import quota_entity, quota_numbers, quota_opti
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import say
 
-_NAMES = "producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate"
-
 
 @click.group(
     epilog="""\b
@@ -30,7 +28,7 @@ def quotas() -> None:
     """Limit what users, client ids and addresses use."""
 
 
-@quotas.command(name="list")
+@quotas.command(name="list", epilog="Example: kafkatx quotas list --user CN=alice")
 @quota_options
 @listing_options
 @cluster_options
@@ -48,18 +46,30 @@ def list_(as_json: bool, header: bool, bootstrap: str, timeout: float, **whose: 
         print_quotas(Quotas(cluster).describe(entity or None), (), as_json, header)
 
 
-@quotas.command(name="set", epilog=f"Quotas of clients: {_NAMES}. Of addresses: connection_creation_rate.")
+@quotas.command(
+    name="set",
+    epilog="""\b
+Quotas of users and client ids: producer_byte_rate, consumer_byte_rate,
+request_percentage, controller_mutation_rate. Of addresses: connection_creation_rate.
+
+\b
+Examples:
+  kafkatx quotas set --user CN=alice producer_byte_rate=1048576
+  kafkatx quotas set --user CN=alice --client-id nightly request_percentage=20
+  kafkatx quotas set --ip-defaults connection_creation_rate=20
+""",
+)
 @click.argument("values", metavar="NAME=VALUE...", nargs=-1, required=True)
 @quota_options
 @click.option("--dry-run", is_flag=True, help="Ask the broker to check the change only.")
 @cluster_options
 def set_(values: tuple[str, ...], dry_run: bool, bootstrap: str, timeout: float, **whose: Any) -> None:
-    """Set quotas of one owner: a user, a client id, both together, or an address."""
+    """Set quotas of a user, a client id or both, or of an address."""
     texts = dict(pairs("set", values))
     _alter(_owner(whose), texts, (), dry_run, bootstrap, timeout)
 
 
-@quotas.command(name="remove")
+@quotas.command(name="remove", epilog="Example: kafkatx quotas remove --user CN=alice producer_byte_rate")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @quota_options
 @click.option("--dry-run", is_flag=True, help="Ask the broker to check the change only.")

@@ -17,7 +17,7 @@ from tests.broker.replica.fetcher.case import stored
 from tests.broker.replicated import ReplicatedTestCase
 from tests.broker.running import BrokerTestCase
 
-LIMITS = Limits(1 << 27, -1, -1, 1000, 1000)
+LIMITS = Limits(1 << 27, -1, -1)
 STEP_S = 0.01
 OWN_ID, FIRST_SOURCE_ID = 1000, 0
 """The ids of the broker under test and of the source's machines in the network."""

@@ -15,7 +15,7 @@ from tests.broker.mirror.source_log import SourceLog
 from tests.simulation.replication.network import Network
 from tests.simulation.replication.storage import Stored, records_of
 
-LIMITS = Limits(1 << 27, -1, -1, 1000, 1000)
+LIMITS = Limits(1 << 27, -1, -1)
 TOPIC = "t0"
 
 

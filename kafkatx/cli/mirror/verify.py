@@ -46,7 +46,7 @@ Examples:
     "--source-config",
     metavar="FILE",
     type=click.Path(),
-    help="Properties file with bootstrap.servers of the source.",
+    help="Properties file with bootstrap.servers of the source, security.protocol and ssl.*.",
 )
 @listing_options
 @cluster_options
@@ -80,9 +80,10 @@ def verify(
     if link is None and (not scope or not (source or source_config)):
         raise click.UsageError("give the name of a LINK, or --topic with --source or --source-config")
     with connect(bootstrap, timeout) as copy:
-        servers = source or (_configured(source_config) if source_config else _link_source(copy, link or ""))
+        properties = _configured(source_config) if source_config else None
+        servers = source or (properties or {}).get("bootstrap.servers") or _link_source(copy, link or "")
         names = _in_scope(copy, link, scope)
-        with connect(servers, timeout) as cluster:
+        with connect(servers, timeout, properties) as cluster:
             found = _check(cluster, copy, names)
     _print(found, as_json, header)
     different = sum(tally.different for tally in found.values())
@@ -91,17 +92,17 @@ def verify(
     return DIFFERENT if different else 0
 
 
-def _configured(path: str) -> str:
-    """Return the bootstrap servers of a properties file.
+def _configured(path: str) -> Mapping[str, str]:
+    """Return the settings in a properties file, which has bootstrap servers.
 
     :raises SettingError: it cannot be read, or lacks them.
     """
     from kafkatx.config.properties import read_properties
 
-    servers = read_properties(path).get("bootstrap.servers", "")
-    if not servers:
+    properties = read_properties(path)
+    if not properties.get("bootstrap.servers"):
         raise SettingError(f"{path}: bootstrap.servers is missing: give brokers of the source as HOST:PORT")
-    return servers
+    return properties
 
 
 def _link_source(copy: Cluster, link: str) -> str:

@@ -125,9 +125,10 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
     return decorate
 
 
-def connect(bootstrap: str, timeout_s: float) -> Cluster:
+def connect(bootstrap: str, timeout_s: float, properties: Mapping[str, str] | None = None) -> Cluster:
     """Return a client of the cluster that the options name; it connects at its first use.
 
+    :param properties: the settings of its connections; None: those of ``--command-config``.
     :raises SettingError: *bootstrap* does not have the form host:port,...
     """
     from kafkatx.blocking import Cluster
@@ -140,7 +141,7 @@ def connect(bootstrap: str, timeout_s: float) -> Cluster:
         watch=Watch(_say_wait),
         timeout_s=timeout_s,
         connect_timeout_s=connect_timeout_s,
-        dial=dial_with(_properties),
+        dial=dial_with(_properties if properties is None else properties),
     )
     return Cluster(bootstrap, timeout_s=timeout_s, connect=connection, on_wait=_say_wait)
 

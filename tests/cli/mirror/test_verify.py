@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
+from kafkatx.blocking import Cluster
 from kafkatx.cli.mirror import verify
 from kafkatx.clientcore.admin.mirror_status import LinkStatus, MirrorStatus
 from kafkatx.config.mirror_record import KAFKATX_MIRROR, MirrorRecord, MirrorState
@@ -25,7 +27,13 @@ class VerifyTests(CommandCase):
         }
         self.source = FakeMirrors({"t": [log(2, 1), log(3)], "u": [log(1)]})
         self.clusters = {"copy:1": self.copy, "source:1": self.source}
-        self.patch(verify, "connect", lambda bootstrap, timeout: self.clusters[bootstrap].client())
+        self.properties: dict[str, Mapping[str, str] | None] = {}
+        self.patch(verify, "connect", self.connect)
+
+    def connect(self, bootstrap: str, timeout: float, properties: Mapping[str, str] | None = None) -> Cluster:
+        """Return a client of a cluster, and note the settings of its connections."""
+        self.properties[bootstrap] = properties
+        return self.clusters[bootstrap].client()
 
     def verify(self, *arguments: str) -> int:
         """Run the command; return its exit code."""
@@ -52,10 +60,12 @@ class VerifyTests(CommandCase):
         self.assertEqual(len(self.out.text().splitlines()), 1)
 
     def test_config_file(self) -> None:
-        """The source may be in a properties file; one without it is refused."""
+        """The source may be in a properties file, with settings of its own; one without it is refused."""
         path = Path(self.mktemp())
-        path.write_text("bootstrap.servers=source:1\nclient.id=x\n")
+        path.write_text("bootstrap.servers=source:1\nsecurity.protocol=SSL\n")
         self.assertEqual(self.verify("dc1", "--source-config", str(path)), 0)
+        source = {"bootstrap.servers": "source:1", "security.protocol": "SSL"}
+        self.assertEqual(self.properties, {"copy:1": None, "source:1": source})
         path.write_text("client.id=x\n")
         self.assertEqual(self.verify("dc1", "--source-config", str(path)), 1)
         self.assertIn("bootstrap.servers is missing", self.err.text())

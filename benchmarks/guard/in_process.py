@@ -43,7 +43,7 @@ else:
 TOPICS = ("produced", "fetched")
 PATIENCE = 10_000
 """How often it is looked whether something has come."""
-LIMITS = {
+LIMITS: dict[str, Any] = {
     "max_request_bytes": 100 << 20,
     "max_queued_bytes": -1,
     "max_idle_ms": -1,

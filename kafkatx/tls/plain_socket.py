@@ -38,7 +38,7 @@ def client_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def trust(context: ssl.SSLContext, authorities: Iterable[x509.Certificate]) -> None:
-    """Have a context trust authorities."""
+    """Add authorities to those that a context trusts."""
     pem = "".join(one.public_bytes(Encoding.PEM).decode() for one in authorities)
     context.load_verify_locations(cadata=pem)
 

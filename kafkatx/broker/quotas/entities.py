@@ -60,7 +60,7 @@ def applicable(
 
 
 class Account(Protocol):
-    """What one client, or several that share a quota, have used."""
+    """The use of one client, or of several that share a quota."""
 
     def is_idle(self, now_ms: int) -> bool:
         """Return True if nothing is lost when it is forgotten."""

@@ -124,7 +124,7 @@ class RequestMutations:
             self._note(self._of_all.charge(*self._client, count))
 
     def throttle(self, response: ThrottledT) -> ThrottledT:
-        """Have the client throttled if it has exceeded its quota; return the response, which tells it so."""
+        """Throttle the client if it has exceeded its quota; return the response, which tells it so."""
         if self.throttle_time_ms:
             response.throttle_time_ms = self.throttle_time_ms
             self._peer.throttle_time_ms = max(self.throttle_time_ms, self._peer.throttle_time_ms)

@@ -264,7 +264,7 @@ class RequestTimeTests(ThrottlingTestCase):
         self.assertEqual((self.ask(3, 1, MetadataRequest([])).throttle_time_ms, self.muted()), (0, 1000))
 
     def test_later(self) -> None:
-        """A response that is ready later has it, too; nobody is muted before."""
+        """A response that is ready later has it, too; the client is not muted before."""
         self.fill(b"v")
         self.muted()
         answer = self.answer(1, 12, fetch_request(offset=1))

@@ -1,4 +1,4 @@
-"""Who has which quota, and the bounded memory for the accounts of clients."""
+"""The quota of each client, and the bounded memory for the accounts of clients."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class GateTests(SynchronousTestCase):
         self.assertEqual((self.port.is_read, self.port.numberAccepts), (True, 1))
 
     def test_longer_pause(self) -> None:
-        """Of two pauses the one that ends later counts."""
+        """The one of two pauses that ends later counts."""
         self.gate.pause(2)
         self.gate.pause(1)
         self.clock.advance(1.5)

@@ -170,6 +170,8 @@ class ClusterState:
     """The configs of groups (resource type GROUP) by group id, without groups that have none."""
     client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
     """The quotas of each entity by name, without entities that have none."""
+    scram_credentials: Mapping[str, Mapping[str, str]] = attrs.field(default=MappingProxyType({}), repr=False)
+    """The SCRAM credentials of each user by mechanism, as Kafka's text, without users that have none."""
     fenced: bool = False
     """True if this broker may act on no partition: it is not registered, or its lease has ended."""
     offline: Mapping[int, frozenset[TopicPartition]] = MappingProxyType({})

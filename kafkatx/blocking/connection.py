@@ -9,12 +9,14 @@ import contextlib
 import socket
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Protocol
 
 from kafkatx import __version__
+from kafkatx.blocking.security import SaslDial
 from kafkatx.clientcore.bootstrap import format_address
 from kafkatx.clientcore.errors import START_OR_NAME_A_BROKER, ClosedByPeer, ConnectionFailed
-from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
+from kafkatx.errors import ErrorCode, KafkaTXError, ProtocolViolation, RequestError
 from kafkatx.types import FileSlice
 from kafkatx.wire.api import Api, api_for
 from kafkatx.wire.connection import ClientConnection
@@ -65,7 +67,7 @@ class Connection:
     Not thread-safe. After :class:`ConnectionFailed` it stays closed: make another one.
 
     :param timeout_s: the longest time without progress in receiving a response or in sending.
-    :param create_socket: connects a socket to (host, port) with a timeout; tests pass another function.
+    :param dial: connects a socket to (host, port) with a timeout; tests pass another function.
     """
 
     def __init__(
@@ -84,6 +86,8 @@ class Connection:
         self._timeout_s = timeout_s
         self._connect_timeout_s = connect_timeout_s
         self._dial = dial
+        self._login = dial.login if isinstance(dial, SaslDial) else None
+        self._login_due_s = float("inf")
         self._socket: socket.socket | None = None
         self._closed = False
         self._negotiated = False
@@ -113,6 +117,7 @@ class Connection:
         every API is used. A proxy whose broker is away closes connections, too.
 
         :raises ConnectionFailed: the broker cannot be reached or does not speak Kafka's protocol.
+        :raises AuthenticationFailed: it refuses the login.
         """
         if self._socket is not None:
             return
@@ -121,7 +126,10 @@ class Connection:
             with contextlib.suppress(ClosedByPeer):
                 self._negotiate(version)
                 self._negotiated = True
-                return
+                break
+        if self._negotiated:
+            self._log_in()
+            return
         self._connect()
         self._protocol.fallback_versions()
         self._exchange(MetadataRequest([]), 0)
@@ -154,6 +162,27 @@ class Connection:
             raise self._failed(f"ApiVersions was refused with {ErrorCode.of(response.error_code).name}")
         self._protocol.negotiate(response)
 
+    def _log_in(self) -> None:
+        """Log in, if that is needed; again when the session is about to end (KIP-368).
+
+        :raises AuthenticationFailed: the broker refuses; the connection is closed.
+        """
+        if self._login is None:
+            return
+        self._login_due_s = float("inf")
+        try:
+            requests = self._login.requests(self._login.fetch_token())
+            request = next(requests)
+            while True:
+                version = self._protocol.version_for(api_for(request.API_KEY))
+                request = requests.send(self._exchange(request, version))
+        except StopIteration as end:
+            if end.value is not None:
+                self._login_due_s = monotonic() + end.value
+        except KafkaTXError:
+            self.close()
+            raise
+
     def _exchange(self, message: Message, version: int) -> Any:
         return self._receive(self._send(api_for(message.API_KEY), message, version, True))
 
@@ -181,6 +210,8 @@ class Connection:
         :raises ConnectionFailed: it cannot be sent.
         """
         self.open()
+        if self._login_due_s <= monotonic():
+            self._log_in()
         api = api_for(message.API_KEY)
         if version is None:
             version = self.version_for(type(message))

@@ -39,6 +39,7 @@ from kafkatx.types import BrokerNode
 if TYPE_CHECKING:
     from kafkatx.broker.audit.auditor import BrokerAuditor
     from kafkatx.broker.http.endpoint import HttpEndpoint
+    from kafkatx.broker.logins.checkers import FindChecker
     from kafkatx.broker.registry.holder import RegistryHolder
     from kafkatx.networkclient.connection import MakeEndpoint
 
@@ -52,6 +53,7 @@ class Parts:
 
     :ivar served: the APIs, with their handlers.
     :ivar make_endpoint: makes the endpoints of other brokers; None: TCP.
+    :ivar find_checker: finds installed checkers of user names and passwords; None: there are none.
     """
 
     log_store: Callable[..., ILogStore]
@@ -59,6 +61,7 @@ class Parts:
     find_retention: Callable[[str], IRetentionPolicy]
     served: tuple[Served, ...] = SERVED
     make_endpoint: MakeEndpoint | None = None
+    find_checker: FindChecker | None = None
 
 
 class BrokerService(Service):
@@ -82,7 +85,7 @@ class BrokerService(Service):
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
         self._boot = BootRecord(self._threads)
-        self._listeners = Listeners(config, self._threads, reactor)
+        self._listeners = Listeners(config, self._threads, reactor, parts.find_checker)
         self._peer_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
         self.broker = _make_broker(config, parts, reactor, self._threads, self._peer_endpoint)
         self.halted = self.broker.replicas.halted
@@ -192,7 +195,7 @@ class BrokerService(Service):
 
     def _own_address(self, node: BrokerNode, local: str, ports: Sequence[int]) -> tuple[str, int]:
         """Return host and port at which the broker can reach itself: over TLS those of its certificate."""
-        if self.config.inter_broker.protocol != "PLAINTEXT":
+        if self.config.inter_broker.has_tls:
             return node.internal or (node.host, node.port)
         return local, self.config.inter_broker_port(ports)
 

@@ -26,6 +26,16 @@ class RequestTimedOut(ConnectionFailed):
     """No reply came in time; the broker may have acted on the request nevertheless."""
 
 
+class AuthenticationFailed(RequestError):
+    """A broker does not accept the login; the same one will not be accepted later either.
+
+    The message says by which mechanism, and what to check; it has no secret in it.
+    """
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.SASL_AUTHENTICATION_FAILED) -> None:
+        super().__init__(code, message)
+
+
 class ClientClosed(KafkaTXError):
     """The client was closed before the call was done, or is used after it was closed."""
 

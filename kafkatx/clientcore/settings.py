@@ -31,7 +31,7 @@ class _Table(Protocol):
 KINDS: Mapping[str, Any] = {"producer": producer, "consumer": consumer, "admin": admin}
 
 REFUSED = {
-    "sasl.": "there is no SASL yet",
+    "sasl.kerberos.": "there is no Kerberos (GSSAPI): use SCRAM-SHA-512",
     "group.protocol": "the classic protocol is the one that this client speaks: leave it out",
     "group.remote.assignor": "the classic protocol is the one that this client speaks, where a member "
     "assigns: set partition.assignment.strategy",

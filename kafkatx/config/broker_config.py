@@ -341,10 +341,11 @@ def _listeners(values: Values) -> tuple[tuple[Listener, ...], list[str]]:
     every = parse_listeners(n.LISTENERS.name, items)
     controllers = values[n.CONTROLLER_LISTENER_NAMES.name]
     listeners = for_clients(every, values[n.LISTENER_SECURITY_PROTOCOL_MAP.name], controllers)
+    used = {listener.name for listener in listeners}
     ignored = [
         f"listeners={listener}: ignored, kafkatx has no KRaft controller"
         for listener in every
-        if listener not in listeners
+        if listener.name not in used
     ]
     return listeners, ignored
 

@@ -16,6 +16,7 @@ from kafkatx.config.properties import format_property
 from kafkatx.config.table import broker, consumer_group, kafka_only, topic
 from kafkatx.config.table.mirror.rows import FAMILIES, PREFIX
 from kafkatx.config.table.row import Section, Setting, format_value
+from kafkatx.config.table.security.sasl import MECHANISM
 from kafkatx.config.topic_config import DEFAULT_FROM
 
 _WIDTH = 100
@@ -96,12 +97,13 @@ def page() -> str:
 
 
 def families() -> Iterator[Section]:
-    """Yield the sections of the settings of links, whose names have NAME in place of the link's."""
-    for family in FAMILIES:
+    """Yield the sections of families: names of links, listeners and mechanisms are in capital letters."""
+    for prefix, family in (
+        ("listener.name.LISTENER.MECHANISM.", MECHANISM),
+        *((f"{PREFIX}NAME.", family) for family in FAMILIES),
+    ):
         shown = Section(family.title, family.doc)
-        shown.settings += [
-            attrs.evolve(setting, name=f"{PREFIX}NAME.{setting.name}") for setting in family.settings
-        ]
+        shown.settings += [attrs.evolve(setting, name=prefix + setting.name) for setting in family.settings]
         yield shown
 
 

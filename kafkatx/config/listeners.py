@@ -10,7 +10,7 @@ from kafkatx.config.table import network
 from kafkatx.config.table.replication import INTER_BROKER_LISTENER_NAME as REPLICA_LISTENER
 from kafkatx.config.table.replication import SECURITY_INTER_BROKER_PROTOCOL as REPLICA_PROTOCOL
 from kafkatx.config.table.row import Setting
-from kafkatx.config.table.security import tls
+from kafkatx.config.table.security import sasl, tls
 from kafkatx.errors import SettingError
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ T = TypeVar("T")
 _LISTENER = re.compile(
     r"(?P<name>[A-Za-z0-9_.-]+)://(?:\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[0-9A-Za-z_.-]+)?)\]|(?P<host>[^:/\[\]\s]*)):(?P<port>-?[0-9]{1,5})"
 )
-SUPPORTED = ("PLAINTEXT", "SSL")
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The security protocols that a listener can have."""
 
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")
@@ -33,7 +33,11 @@ def override(name: str) -> Setting[object] | None:
     if not name.startswith(OVERRIDE):
         return None
     _listener, _dot, rest = name[len(OVERRIDE) :].partition(".")
-    return tls.BY_LISTENER.get(rest) or network.BY_LISTENER.get(rest)
+    found = tls.BY_LISTENER.get(rest) or network.BY_LISTENER.get(rest) or sasl.BY_LISTENER.get(rest)
+    mechanism, _dot, of_mechanism = rest.partition(".")
+    if found is None and mechanism.upper() in sasl.MECHANISMS:
+        return sasl.BY_MECHANISM.get(of_mechanism)
+    return found
 
 
 def check_overrides(explicit: Mapping[str, str]) -> None:
@@ -53,36 +57,55 @@ class _Config(Protocol):
 
 
 class ListenerConfig:
-    """The settings of one listener: its own ones before those of all listeners."""
+    """The settings of one listener, or of a SASL mechanism of it: its own ones before those that are wider.
 
-    def __init__(self, config: _Config, explicit: Mapping[str, str], listener: str) -> None:
+    :param whose: the listener, or the listener and the mechanism with a dot between.
+    """
+
+    def __init__(self, config: _Config, explicit: Mapping[str, str], whose: str) -> None:
         self._config = config
         self._explicit = explicit
-        self._prefix = f"{OVERRIDE}{listener.lower()}."
+        self._whose = whose.lower()
 
     def __getitem__(self, setting: Setting[T], /) -> T:
-        name = self._prefix + setting.name
-        text = self._explicit.get(name)
-        return self._config[setting] if text is None else setting.parse(text, name)
+        text = self._explicit.get(self.name_of(setting))
+        return self._config[setting] if text is None else setting.parse(text, self.name_of(setting))
 
     def own(self, setting: Setting[T]) -> T:
-        """Return the listener's own value, or the default: not the value for all listeners."""
-        name = self._prefix + setting.name
-        text = self._explicit.get(name)
-        return setting.default if text is None else setting.parse(text, name)
+        """Return a value that was set for this listener or mechanism alone; else the default."""
+        text = self._explicit.get(self.name_of(setting))
+        return setting.default if text is None else setting.parse(text, self.name_of(setting))
+
+    def of_mechanism(self, mechanism: str) -> ListenerConfig:
+        """Return the settings of a SASL mechanism of this listener."""
+        return ListenerConfig(self, self._explicit, f"{self._whose}.{mechanism}")
+
+    def name_of(self, setting: Setting[object]) -> str:
+        """Return the whole name of a setting of this listener or mechanism."""
+        return f"{OVERRIDE}{self._whose}.{setting.name}"
 
 
 class Listener(NamedTuple):
     """One item of ``listeners``: ``PLAINTEXT://127.0.0.1:9092``.
 
     ``host`` is an address or a name without brackets, or empty for every interface; ``port`` 0 is any
-    free port. ``protocol`` is the security protocol: PLAINTEXT or SSL.
+    free port. ``protocol`` is the security protocol, one of :data:`PROTOCOLS`.
     """
 
     name: str
     host: str
     port: int
     protocol: str = "PLAINTEXT"
+
+    @property
+    def has_tls(self) -> bool:
+        """True if its connections are encrypted."""
+        return self.protocol.endswith("SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        """True if its clients have to log in."""
+        return self.protocol.startswith("SASL")
 
     def __str__(self) -> str:
         return f"{self.name}://{bracketed(self.host)}:{self.port}"
@@ -140,8 +163,8 @@ def for_clients(
 
     :param protocol_map: items ``NAME:PROTOCOL`` of listener.security.protocol.map.
     :param controllers: controller.listener.names.
-    :raises SettingError: a listener needs SASL or has no protocol, two have the same address, or there
-        is no listener for clients.
+    :raises SettingError: a listener has no protocol, two have the same address, or there is no listener for
+        clients.
     """
     protocols = _protocols(protocol_map)
     usable = []
@@ -153,10 +176,6 @@ def for_clients(
             raise SettingError(
                 f"listeners={listener}: no security protocol for {listener.name}; "
                 f"add {listener.name}:PLAINTEXT to listener.security.protocol.map"
-            )
-        if protocol not in SUPPORTED:
-            raise SettingError(
-                f"listeners={listener}: {protocol} is not supported yet; use a PLAINTEXT or an SSL listener"
             )
         usable.append(listener._replace(protocol=protocol))
     if not usable:
@@ -229,10 +248,10 @@ def _protocols(protocol_map: Sequence[str]) -> Mapping[str, str]:
     protocols = {}
     for item in protocol_map:
         name, colon, protocol = item.partition(":")
-        if not colon or protocol.strip().upper() not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+        if not colon or protocol.strip().upper() not in PROTOCOLS:
             raise SettingError(
                 f"listener.security.protocol.map={item}: an item must be NAME:PROTOCOL with one of "
-                "PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"
+                f"{', '.join(PROTOCOLS)}"
             )
         protocols[name.strip().upper()] = protocol.strip().upper()
     return protocols

@@ -91,6 +91,7 @@ class EmbeddedData:
             broker_configs=loaded.broker_configs,
             group_configs=loaded.group_configs,
             client_quotas=loaded.client_quotas,
+            scram_credentials=loaded.scram_credentials,
         )
         return Content(broker_id, state, loaded.recorded, database.allocate_producer_ids(0).start)
 

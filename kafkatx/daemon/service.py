@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
+from kafkatx.config.table.security.sasl import KAFKATX_PLAIN_CHECKERS
 from kafkatx.daemon.hang_up import HangUp, Reactor
 from kafkatx.daemon.identity import identified, with_same_id
 from kafkatx.daemon.process_file import ProcessNote
@@ -25,6 +26,7 @@ from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
 from kafkatx.extension import check_own_settings, find, own_settings
 from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy
+from kafkatx.interfaces.security.logins import ICredentialsChecker
 from kafkatx.net.buffers import keep_freed_memory
 
 SETTLE_S = 1.0
@@ -38,7 +40,7 @@ def installed_parts(config: BrokerConfig) -> Parts:
 
     :raises SettingError: a setting names a plugin that is not installed or cannot be used.
     """
-    check_own_settings(config.explicit, ILogStore, IMetadataStore, IRetentionPolicy)
+    check_own_settings(config.explicit, ILogStore, IMetadataStore, IRetentionPolicy, ICredentialsChecker)
 
     def settings(name: str) -> Mapping[str, str]:
         return own_settings(name, config.explicit)
@@ -56,6 +58,9 @@ def installed_parts(config: BrokerConfig) -> Parts:
         find(ILogStore, storage, "kafkatx.storage", settings(storage)),
         find(IMetadataStore, metadata, "kafkatx.metadata.store", settings(metadata)),
         find_retention,
+        find_checker=lambda name: find(
+            ICredentialsChecker, name, KAFKATX_PLAIN_CHECKERS.name, settings(name)
+        ),
     )
 
 

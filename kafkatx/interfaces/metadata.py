@@ -152,6 +152,14 @@ class IMetadataStore(Interface):
         :return: fires with None.
         """
 
+    def alter_scram_credentials(changes: Mapping[str, Mapping[str, str | None]]) -> Deferred[None]:
+        """Set and remove SCRAM credentials of users. After a crash all of the changes are made, or none.
+
+        :param changes: for each user Kafka's text of the credentials by mechanism; None removes one, which
+            need not exist.
+        :return: fires with None; fails with RequestError INVALID_REQUEST if a name cannot be a user's.
+        """
+
     def alter_isr(changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
         """Change the in-sync replicas of partitions that this broker leads; one bad change spoils no other.
 

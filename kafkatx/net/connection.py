@@ -19,6 +19,7 @@ It touches its transport and the clock. :mod:`kafkatx.net.server` makes connecti
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -30,9 +31,9 @@ from twisted.python.failure import Failure
 from kafkatx.errors import ProtocolViolation
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.pool import MemoryPool
-from kafkatx.net.requests import ExclusiveReply, Peer, Reply, Requests, Session, Staged
+from kafkatx.net.requests import ExclusiveReply, Peer, PendingReply, Reply, Requests, Session, Staged
 from kafkatx.net.sender import Chunk, Load, PlainSender, make_sender
-from kafkatx.wire.frames import FrameDecoder
+from kafkatx.wire.frames import DeafDecoder, FrameDecoder
 
 T = TypeVar("T")
 
@@ -72,20 +73,11 @@ class Server(Protocol):
         """Forget a connection that has ended."""
 
 
-class _PendingReply:
-    """A reply whose turn has not come: ``deferred`` is None once ``chunks`` holds it."""
-
-    __slots__ = ("chunks", "deferred")
-
-    def __init__(self) -> None:
-        self.chunks: Reply = None
-        self.deferred: Deferred[Reply] | None = None
-
-
 class KafkaConnection(protocol.Protocol):
-    """One client's connection."""
+    """One client's connection; *on_made* is called when it has a peer."""
 
     peer: Peer
+    on_made: Callable[[], None] | None = None
     _sender: PlainSender
     _transport: Any  # TCP, TLS or a test's, which have no type in common that says all that is used here
 
@@ -97,7 +89,7 @@ class KafkaConnection(protocol.Protocol):
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
         self._exclusive_bytes = 0  # of a request that is served in parts
-        self._pending: deque[_PendingReply] = deque()
+        self._pending: deque[PendingReply] = deque()
         self._pending_are_ordered = True
         self._out: list[Chunk] = []
         self._fault: Exception | None = None  # closes the connection once the requests before it are answered
@@ -117,10 +109,24 @@ class KafkaConnection(protocol.Protocol):
         remote, local = transport.getPeer(), transport.getHost()
         self.peer = Peer(remote.host, remote.port, local.host, local.port, Session(listener=self._listener))
         self._sender = make_sender(transport, self._drained, self._server.load)
-        self.peer.rounds, self.peer.abort = self._sent_rounds, self.abort
+        self.peer.rounds, self.peer.abort = lambda: self._sender.rounds, self.abort
         self._last_active_s = self._server.clock.seconds()
         self._server.connections.add(self)
+        if self.on_made is not None:
+            self.on_made()
         self.reconsider()
+
+    def use(self, requests: Requests, max_bytes: int) -> None:
+        """Pass later requests to *requests*; accept frames of at most *max_bytes*."""
+        self._requests = requests
+        self._frames.max_bytes = max_bytes
+
+    def end(self, reason: str) -> None:
+        """Close once what was asked so far is answered, and log why; serve no later request."""
+        self._fault = ProtocolViolation(reason)
+        self._inbox.clear()
+        self._inbox_bytes = 0
+        self._frames = DeafDecoder()
 
     @property
     def serving(self) -> bool:
@@ -242,12 +248,12 @@ class KafkaConnection(protocol.Protocol):
             self._out += reply or ()  # asking for Deferred first would be slow: it is an abstract class
         elif isinstance(reply, Deferred):
             self._pending_are_ordered = is_ordered and (self._pending_are_ordered or not self._pending)
-            pending = _PendingReply()
+            pending = PendingReply()
             self._pending.append(pending)
             pending.deferred = reply
             reply.addCallbacks(self._settle, self._fail, (pending,), {}, (pending,))
         elif self._pending:
-            pending = _PendingReply()
+            pending = PendingReply()
             pending.chunks = reply
             self._pending.append(pending)
 
@@ -265,7 +271,7 @@ class KafkaConnection(protocol.Protocol):
             self._balance()
         return result
 
-    def _settle(self, chunks: Reply, pending: _PendingReply) -> None:
+    def _settle(self, chunks: Reply, pending: PendingReply) -> None:
         pending.chunks, pending.deferred = chunks, None
         while self._pending and self._pending[0].deferred is None:
             self._out += self._pending.popleft().chunks or ()
@@ -298,20 +304,12 @@ class KafkaConnection(protocol.Protocol):
             out, self._out = self._out, []
             self._sender.send(out)
             if self.peer.when_sent and not self._sender.busy:
-                self._say_sent()
-
-    def _say_sent(self) -> None:
-        calls, self.peer.when_sent = self.peer.when_sent, []
-        for call in calls:
-            call()
-
-    def _sent_rounds(self) -> int:
-        return self._sender.rounds
+                self.peer.sent()
 
     def _drained(self) -> None:
         """Go on serving: the peer has read its replies."""
         if self.peer.when_sent and not self._out:
-            self._say_sent()
+            self.peer.sent()
         if self._inbox or self._fault is not None:
             self._go_on_soon()
 
@@ -323,7 +321,7 @@ class KafkaConnection(protocol.Protocol):
         self._serve()
         self._balance()
 
-    def _fail(self, failure: Failure, pending: _PendingReply) -> None:
+    def _fail(self, failure: Failure, pending: PendingReply) -> None:
         if failure.check(CancelledError) and self._closing:
             pending.deferred = None
         elif isinstance(failure.value, ProtocolViolation):
@@ -396,5 +394,5 @@ class KafkaConnection(protocol.Protocol):
         """Cancel all that this connection waits for."""
         self._closing = True
         self._let_go()
-        self._say_sent()
+        self.peer.lost()
         self._server.lost(self)

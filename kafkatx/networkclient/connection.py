@@ -22,10 +22,11 @@ from twisted.logger import Logger
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address, format_address
 from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed
+from kafkatx.clientcore.login import ClientLogin, has_tls, login_of
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common
 from kafkatx.errors import KafkaTXError
-from kafkatx.networkclient.negotiation import connect_and_negotiate
+from kafkatx.networkclient.negotiation import connect_and_negotiate, log_in
 from kafkatx.networkclient.protocol import BrokerProtocol, ConnectionLimits
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.tls.extra import check_installed
@@ -35,20 +36,38 @@ MakeEndpoint = Callable[[IReactorTime, str, int], IStreamClientEndpoint]
 """Makes a client endpoint of (reactor, host, port)."""
 
 
+class SaslEndpoints:
+    """Makes client endpoints of brokers at which a client has to log in.
+
+    :param below: makes the endpoints; None: TCP.
+    :ivar login: the login, which each connection begins with.
+    """
+
+    def __init__(self, login: ClientLogin, below: MakeEndpoint | None = None) -> None:
+        self.login = login
+        self._below = below
+
+    def __call__(self, reactor: IReactorTime, host: str, port: int) -> IStreamClientEndpoint:
+        """Return the endpoint of a broker."""
+        return self._below(reactor, host, port) if self._below else HostnameEndpoint(reactor, host, port)
+
+
 def endpoint_maker(settings: ClientSettings) -> MakeEndpoint | None:
     """Return what makes the endpoints of brokers as a client's settings say; None: TCP.
 
-    :raises SettingError: a keystore or a truststore cannot be used, or the extra ``tls`` is not installed.
+    :raises SettingError: a keystore or a truststore cannot be used, the extra ``tls`` is not installed, or a
+        setting of the login is missing or wrong.
     """
     own: MakeEndpoint | None = settings.objects.get(common.ENDPOINT.name)
-    if settings[common.SECURITY_PROTOCOL] == "PLAINTEXT":
-        return own
-    check_installed()
-    from kafkatx.net.tls.client_certificates import ClientCertificates
-    from kafkatx.net.tls.endpoints import TlsEndpoints
+    if has_tls(settings):
+        check_installed()
+        from kafkatx.net.tls.client_certificates import ClientCertificates
+        from kafkatx.net.tls.endpoints import TlsEndpoints
 
-    certificates = ClientCertificates(settings)
-    return TlsEndpoints(lambda: certificates.current, own, certificates.refresh)
+        certificates = ClientCertificates(settings)
+        own = TlsEndpoints(lambda: certificates.current, own, certificates.refresh)
+    login = login_of(settings)
+    return own if login is None else SaslEndpoints(login, own)
 
 
 class BrokerConnection:
@@ -82,6 +101,7 @@ class BrokerConnection:
         self._connect_s = connect_s
         self._backoff = backoff
         self._endpoint = (make_endpoint or self._tcp)(reactor, host, port)
+        self._login = make_endpoint.login if isinstance(make_endpoint, SaslEndpoints) else None
         self._on_failure = on_failure
         self._protocol: BrokerProtocol | None = None
         self._waiting: Waiters[BrokerProtocol] = Waiters()
@@ -135,6 +155,8 @@ class BrokerConnection:
             if pause_s > 0:
                 await deferLater(self._reactor, pause_s)
             protocol = await connect_and_negotiate(self._connect, self.address)
+            if self._login is not None:
+                await log_in(protocol, self._login, self._reactor)
         except CancelledError:
             raise
         except KafkaTXError as error:

@@ -1,14 +1,22 @@
-"""Connects to a broker and negotiates API versions with it (ApiVersions, KIP-35 and KIP-511)."""
+"""Connects to a broker, negotiates API versions with it (ApiVersions, KIP-35 and KIP-511), and logs in.
+
+A connection whose session ends is used on (KIP-368): the first request after 0.85 of its time waits for a
+login. A token is fetched in a thread of the reactor, since it may take another program's time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.threads import deferToThreadPool
 
 from kafkatx import __version__
 from kafkatx.clientcore.errors import ClosedByPeer, ConnectionFailed
-from kafkatx.errors import ErrorCode
+from kafkatx.clientcore.login import ClientLogin
+from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.networkclient.protocol import BrokerProtocol
 from kafkatx.wire.api import API_VERSIONS
 from kafkatx.wire.connection import OPENING_VERSION
@@ -75,3 +83,41 @@ async def _ask(protocol: BrokerProtocol, version: int) -> ApiVersionsResponse:
     request = ApiVersionsRequest(client_software_name="kafkatx", client_software_version=__version__)
     response: ApiVersionsResponse = await protocol.request(request, version=version)
     return response
+
+
+async def log_in(protocol: BrokerProtocol, login: ClientLogin, reactor: IReactorTime) -> None:
+    """Log in at a new connection; have it log in again when its session is about to end.
+
+    :raises AuthenticationFailed: the broker refuses; the connection is closed.
+    :raises ConnectionFailed: it has failed for another reason.
+    """
+
+    async def again() -> float | None:
+        token = await _token(login, reactor)
+        return await _exchange(protocol, login, token)
+
+    try:
+        protocol.log_in_again(again, await again())
+    except ClosedByPeer as error:
+        raise ConnectionFailed(f"{error} (the login was not answered)") from error
+    except KafkaTXError as error:
+        protocol.close(error)
+        raise
+
+
+async def _token(login: ClientLogin, reactor: Any) -> str:
+    if login.tokens is None:
+        return ""
+    token: str = await deferToThreadPool(reactor, reactor.getThreadPool(), login.fetch_token)
+    return token
+
+
+async def _exchange(protocol: BrokerProtocol, login: ClientLogin, token: str) -> float | None:
+    requests = login.requests(token)
+    try:
+        request = next(requests)
+        while True:
+            request = requests.send(await protocol.request(request, is_login=True))
+    except StopIteration as end:
+        after_s: float | None = end.value
+        return after_s

@@ -8,7 +8,7 @@ set again then. Reconnecting is :mod:`kafkatx.networkclient.connection`'s.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import attrs
@@ -29,6 +29,9 @@ from kafkatx.wire.schema import Message
 
 READ_BYTES = 1 << 18
 """Bytes read from the socket at once."""
+
+LogIn = Callable[[], Awaitable["float | None"]]
+"""Logs in; returns the seconds after which to log in again, None for never."""
 
 _OF_TLS = ("OpenSSL.", "service_identity.")
 
@@ -94,6 +97,9 @@ class BrokerProtocol(Protocol):
         self._last_request_s = 0.0
         self._timer: IDelayedCall | None = None
         self._timer_at = float("inf")
+        self._login_due_s = float("inf")
+        self._log_in: LogIn | None = None
+        self._after_login: Waiters[None] = Waiters()
 
     @property
     def in_flight(self) -> int:
@@ -138,12 +144,14 @@ class BrokerProtocol(Protocol):
         at_most: int | None = None,
         timeout_s: float | None = None,
         expect_reply: bool = True,
+        is_login: bool = False,
     ) -> Deferred[Any]:
-        """Send a request.
+        """Send a request; if a login is due, after that.
 
         :param version: None: the highest version that both sides speak and *at_most* allows.
         :param timeout_s: None: ``ConnectionLimits.request_s``.
         :param expect_reply: False for a Produce request with acks=0.
+        :param is_login: True for a request of a login, which does not wait for one.
         :return: fires with the reply; without *expect_reply* fires with None when the transport has room.
             Fails with ConnectionFailed, RequestTimedOut, RequestError (UNSUPPORTED_VERSION) or ValueError (a
             value does not fit its field). Cancelling it drops the reply; the broker may still act on the
@@ -151,6 +159,8 @@ class BrokerProtocol(Protocol):
         """
         if self.error is not None:
             return fail(self.error)
+        if self._login_due_s <= self._reactor.seconds() and not is_login:
+            return self._after(message, version, at_most, timeout_s, expect_reply)
         api = api_for(message.API_KEY)
         try:
             if version is None:
@@ -173,6 +183,37 @@ class BrokerProtocol(Protocol):
             self._set_timer(pending.deadline)
         self._tcp.writeSequence(chunks)
         return waiting if expect_reply else self._when_writable()
+
+    def log_in_again(self, log_in: LogIn, after_s: float | None) -> None:
+        """Log in again before the first request after some seconds.
+
+        :param log_in: logs in, and returns the seconds after which to do it again; None: never.
+        """
+        self._log_in = log_in
+        self._login_due_s = float("inf") if after_s is None else self._reactor.seconds() + after_s
+
+    def _after(self, message: Message, *options: Any) -> Deferred[Any]:
+        """Send a request after the login that is due."""
+        version, at_most, timeout_s, expect_reply = options
+        waiting = self._after_login.wait()
+        if self._login_due_s > float("-inf"):
+            self._login_due_s = float("-inf")  # all requests wait
+            Deferred.fromCoroutine(self._renew())
+        return waiting.addCallback(
+            lambda _: self.request(
+                message, version=version, at_most=at_most, timeout_s=timeout_s, expect_reply=expect_reply
+            )
+        )
+
+    async def _renew(self) -> None:
+        assert self._log_in is not None
+        try:
+            self.log_in_again(self._log_in, await self._log_in())
+        except KafkaTXError as error:
+            self._abort(error)
+            self._after_login.fail(error)
+        else:
+            self._after_login.fire(None)
 
     def version_for(self, message: type[Message], at_most: int | None = None) -> int:
         """Return the highest version of a request's API that both sides speak.

@@ -87,6 +87,7 @@ LEAVE_GROUP: Final = Api(13, "LeaveGroup", range(6), flexible_since=4)
 SYNC_GROUP: Final = Api(14, "SyncGroup", range(6), flexible_since=4)
 DESCRIBE_GROUPS: Final = Api(15, "DescribeGroups", range(7), flexible_since=5)
 LIST_GROUPS: Final = Api(16, "ListGroups", range(6), flexible_since=3)
+SASL_HANDSHAKE: Final = Api(17, "SaslHandshake", range(2), flexible_since=NEVER_FLEXIBLE)
 API_VERSIONS: Final = Api(18, "ApiVersions", range(5), flexible_since=3)
 CREATE_TOPICS: Final = Api(19, "CreateTopics", range(8), flexible_since=5)
 DELETE_TOPICS: Final = Api(20, "DeleteTopics", range(7), flexible_since=4)
@@ -102,6 +103,7 @@ DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", range(5), flexible_since=4)
 ALTER_CONFIGS: Final = Api(33, "AlterConfigs", range(3), flexible_since=2)
 ALTER_REPLICA_LOG_DIRS: Final = Api(34, "AlterReplicaLogDirs", range(3), flexible_since=2)
 DESCRIBE_LOG_DIRS: Final = Api(35, "DescribeLogDirs", range(5), flexible_since=2)
+SASL_AUTHENTICATE: Final = Api(36, "SaslAuthenticate", range(3), flexible_since=2)
 CREATE_PARTITIONS: Final = Api(37, "CreatePartitions", range(4), flexible_since=2)
 DELETE_GROUPS: Final = Api(42, "DeleteGroups", range(3), flexible_since=2)
 ELECT_LEADERS: Final = Api(43, "ElectLeaders", range(3), flexible_since=2)
@@ -111,6 +113,8 @@ LIST_PARTITION_REASSIGNMENTS: Final = Api(46, "ListPartitionReassignments", rang
 OFFSET_DELETE: Final = Api(47, "OffsetDelete", range(1), flexible_since=NEVER_FLEXIBLE)
 DESCRIBE_CLIENT_QUOTAS: Final = Api(48, "DescribeClientQuotas", range(2), flexible_since=1)
 ALTER_CLIENT_QUOTAS: Final = Api(49, "AlterClientQuotas", range(2), flexible_since=1)
+DESCRIBE_USER_SCRAM_CREDENTIALS: Final = Api(50, "DescribeUserScramCredentials", range(1), flexible_since=0)
+ALTER_USER_SCRAM_CREDENTIALS: Final = Api(51, "AlterUserScramCredentials", range(1), flexible_since=0)
 DESCRIBE_QUORUM: Final = Api(55, "DescribeQuorum", range(3), flexible_since=0)
 UPDATE_FEATURES: Final = Api(57, "UpdateFeatures", range(3), flexible_since=0)
 DESCRIBE_CLUSTER: Final = Api(60, "DescribeCluster", range(3), flexible_since=0)
@@ -138,6 +142,7 @@ APIS: Final = table(
         SYNC_GROUP,
         DESCRIBE_GROUPS,
         LIST_GROUPS,
+        SASL_HANDSHAKE,
         API_VERSIONS,
         CREATE_TOPICS,
         DELETE_TOPICS,
@@ -153,6 +158,7 @@ APIS: Final = table(
         ALTER_CONFIGS,
         ALTER_REPLICA_LOG_DIRS,
         DESCRIBE_LOG_DIRS,
+        SASL_AUTHENTICATE,
         CREATE_PARTITIONS,
         DELETE_GROUPS,
         ELECT_LEADERS,
@@ -162,6 +168,8 @@ APIS: Final = table(
         OFFSET_DELETE,
         DESCRIBE_CLIENT_QUOTAS,
         ALTER_CLIENT_QUOTAS,
+        DESCRIBE_USER_SCRAM_CREDENTIALS,
+        ALTER_USER_SCRAM_CREDENTIALS,
         DESCRIBE_QUORUM,
         UPDATE_FEATURES,
         DESCRIBE_CLUSTER,

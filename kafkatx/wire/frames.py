@@ -99,6 +99,17 @@ class FrameDecoder:
             self._held.append(bytearray(data))
 
 
+class DeafDecoder(FrameDecoder):
+    """A decoder of a stream whose rest does not matter any more: it has no frames."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def feed(self, data: bytes) -> Iterable[memoryview]:
+        """Drop *data*."""
+        return ()
+
+
 def frame(chunks: Sequence[Records]) -> list[Records]:
     """Return the chunks of a message with its size in front.
 

@@ -7,8 +7,11 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.blocking import connection as connection_module
 from kafkatx.blocking.connection import Connection
-from kafkatx.clientcore.errors import ConnectionFailed
+from kafkatx.blocking.security import SaslDial
+from kafkatx.clientcore.errors import AuthenticationFailed, ConnectionFailed
+from kafkatx.clientcore.login import password_login
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.codec import encode
 from kafkatx.wire.frames import FrameDecoder
@@ -17,7 +20,11 @@ from kafkatx.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafkatx.wire.messages.list_offsets import ListOffsetsRequest
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
 from kafkatx.wire.messages.produce import ProduceRequest, ProduceResponse
+from kafkatx.wire.messages.sasl_authenticate import SaslAuthenticateResponse
+from kafkatx.wire.messages.sasl_handshake import SaslHandshakeResponse
 
+HANDSHAKE = (17, 1, SaslHandshakeResponse(0, ["PLAIN"]))
+METADATA = (3, 5, MetadataResponse(controller_id=4))
 VERSIONS = ApiVersionsResponse(api_keys=[ApiVersion(18, 0, 3), ApiVersion(3, 0, 5), ApiVersion(0, 0, 9)])
 
 
@@ -167,3 +174,54 @@ class ConnectionTests(SynchronousTestCase):
     def test_ipv6_address(self) -> None:
         """An IPv6 address is shown in brackets."""
         self.assertEqual(Connection("::1", 9092).address, "[::1]:9092")
+
+
+class LoginTests(SynchronousTestCase):
+    """Logins at brokers with SASL."""
+
+    def setUp(self) -> None:
+        """A time that the test says."""
+        self.now_s = 0.0
+        self.patch(connection_module, "monotonic", lambda: self.now_s)
+
+    def connection(self, *responses: tuple[int, int, Any]) -> Connection:
+        """Return a connection that finds these responses of (API key, version)."""
+        versions = ApiVersionsResponse(
+            api_keys=[ApiVersion(18, 0, 3), ApiVersion(3, 0, 5), ApiVersion(17, 0, 1), ApiVersion(36, 0, 2)]
+        )
+        every = [(18, 3, versions), *responses]
+        self.peers = Peers([reply(key, version, at, one) for at, (key, version, one) in enumerate(every)])
+        login = password_login("PLAIN", "alice", "sesame")
+        made = Connection("broker", 9092, dial=SaslDial(login, self.peers))
+        self.addCleanup(self.peers.close)
+        self.addCleanup(made.close)
+        return made
+
+    def test_first(self) -> None:
+        """A connection begins with the login."""
+        connection = self.connection(HANDSHAKE, (36, 2, SaslAuthenticateResponse()), METADATA, METADATA)
+        connection.request(MetadataRequest(topics=None))
+        self.now_s = 1e9
+        connection.request(MetadataRequest(topics=None))
+        self.assertEqual([key for key, _, _ in self.peers.requests(0)], [18, 17, 36, 3, 3])
+
+    def test_again(self) -> None:
+        """After 0.85 of a session the next request comes after a login; earlier responses are kept."""
+        session = (36, 2, SaslAuthenticateResponse(session_lifetime_ms=100_000))
+        connection = self.connection(HANDSHAKE, session, METADATA, HANDSHAKE, session, METADATA, METADATA)
+        ticket = connection.send(MetadataRequest(topics=None))
+        self.now_s = 86
+        connection.request(MetadataRequest(topics=None))
+        self.assertEqual(connection.receive(ticket).controller_id, 4)
+        self.now_s = 170
+        connection.request(MetadataRequest(topics=None))
+        self.assertEqual([key for key, _, _ in self.peers.requests(0)], [18, 17, 36, 3, 17, 36, 3, 3])
+
+    def test_refused(self) -> None:
+        """A refused login closes the connection, and is told without the password."""
+        refusal = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "no")
+        connection = self.connection(HANDSHAKE, (36, 2, refusal))
+        error = self.assertRaises(AuthenticationFailed, connection.request, MetadataRequest(topics=None))
+        self.assertIn("refuses the login by PLAIN: no", str(error))
+        self.assertNotIn("sesame", str(error))
+        self.assertTrue(connection.closed)

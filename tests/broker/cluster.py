@@ -18,6 +18,7 @@ from zope.interface import implementer
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange, IMetadataStore
+from kafkatx.metadata.embedded.alone import merged
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
     NO_LEADER,
@@ -302,6 +303,14 @@ class FakeMetadataStore(FakeReplicas):
             self.change(client_quotas=every)
 
         return self._command("alter_client_quotas", (changes,), carry_out)
+
+    def alter_scram_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> Deferred[None]:
+        """See IMetadataStore."""
+
+        def carry_out() -> None:
+            self.change(scram_credentials=merged(self.state.scram_credentials, changes))
+
+        return self._command("alter_scram_credentials", (changes,), carry_out)
 
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """See IMetadataStore."""

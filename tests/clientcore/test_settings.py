@@ -85,7 +85,7 @@ class SettingsTests(SynchronousTestCase):
             ("client.id", b"bytes"),
             ("enable.idempotence", 1),
             ("bootstrap.servers", []),
-            ("security.protocol", "SASL_SSL"),
+            ("security.protocol", "SASL"),
         ):
             self.refused("producer", {name: value}, name, "must be")
 
@@ -102,7 +102,9 @@ class SettingsTests(SynchronousTestCase):
 
     def test_refused(self) -> None:
         """Settings that cannot be supported and must not be ignored are refused with the reason."""
-        self.refused("admin", {"sasl_mechanism": "PLAIN"}, "sasl.mechanism")
+        self.refused(
+            "admin", {"sasl.kerberos.service.name": "x"}, "sasl.kerberos.service.name", "no Kerberos"
+        )
         for value in ("consumer", "classic"):
             self.refused("consumer", {"group_protocol": value}, "group.protocol", "the classic protocol is")
         self.refused("consumer", {"group.remote.assignor": "uniform"}, "partition.assignment.strategy")

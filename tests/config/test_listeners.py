@@ -63,13 +63,15 @@ TOLD: tuple[tuple[dict[str, str], tuple[int, ...], tuple[str, int]], ...] = (
 REFUSED: tuple[tuple[dict[str, str], str], ...] = (
     ({"listeners": ""}, "listeners=: the value must be"),
     ({"listeners": "nonsense"}, "listeners=nonsense: a listener must be NAME://host:port"),
-    ({"listeners": "PLAINTEXT://:9092,SASL_SSL://:9093"}, "SASL_SSL is not supported yet"),
-    ({"listeners": "SASL_PLAINTEXT://:9093"}, "SASL_PLAINTEXT is not supported yet"),
-    ({"listeners": "OUTSIDE://:9093"}, "add OUTSIDE:PLAINTEXT to listener.security.protocol.map"),
     (
-        {"listeners": "OUTSIDE://:9093", "listener.security.protocol.map": "OUTSIDE:SASL_SSL"},
-        "listeners=OUTSIDE://:9093: SASL_SSL is not supported yet",
+        {"sasl.enabled.mechanisms": "GSSAPI"},
+        "sasl.enabled.mechanisms=GSSAPI: the value must be one or more of",
     ),
+    (
+        {"listener.name.x.plain.connections.max.reauth.ms": "-1"},
+        "listener.name.x.plain.connections.max.reauth.ms=-1: the value must be",
+    ),
+    ({"listeners": "OUTSIDE://:9093"}, "add OUTSIDE:PLAINTEXT to listener.security.protocol.map"),
     (
         {"listener.security.protocol.map": "PLAINTEXT:NONE", "listeners": "A://:1"},
         "=PLAINTEXT:NONE: an item must",

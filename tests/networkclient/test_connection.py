@@ -11,11 +11,20 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.backoff import Backoff
-from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, RequestTimedOut
-from kafkatx.networkclient.connection import BrokerConnection
+from kafkatx.clientcore.errors import (
+    AuthenticationFailed,
+    ClientClosed,
+    ConnectionFailed,
+    RequestTimedOut,
+)
+from kafkatx.clientcore.login import password_login
+from kafkatx.errors import ErrorCode
+from kafkatx.networkclient.connection import BrokerConnection, SaslEndpoints
 from kafkatx.networkclient.protocol import ConnectionLimits
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafkatx.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from kafkatx.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.client.fakes import Network
 
 
@@ -197,3 +206,112 @@ class ImmediateTests(SynchronousTestCase):
         marker: Deferred[Any] = succeed(1)
         self.patch(protocol, "request", lambda message, **options: marker)
         self.assertIs(connection.request(ListGroupsRequest()), marker)
+
+
+class LoginTests(SynchronousTestCase):
+    """Logins at brokers with SASL."""
+
+    def setUp(self) -> None:
+        """Make a connection to a broker whose sessions last for 100 s."""
+        self.network = Network()
+        self.network.answers[ListGroupsRequest] = lambda *_: ListGroupsResponse()
+        self.network.answers[SaslHandshakeRequest] = lambda *_: SaslHandshakeResponse(0, ["PLAIN"])
+        self.network.answers[SaslAuthenticateRequest] = self.authenticate
+        self.password, self.lifetime_ms = b"sesame", 100_000
+        self.held: list[Deferred[Any]] | None = None
+        endpoints = SaslEndpoints(password_login("PLAIN", "alice", "sesame"), self.network.endpoint)
+        self.connection = BrokerConnection(
+            self.network.clock,
+            ("broker1", 9092),
+            client_id="me",
+            limits=ConnectionLimits(request_s=30.0),
+            connect_s=10.0,
+            backoff=Backoff(first_ms=1000, longest_ms=4000),
+            make_endpoint=endpoints,
+        )
+
+    def authenticate(self, node: int, request: Any, version: int) -> Any:
+        """Compare the password; wait if the test holds the answers."""
+        if bytes(request.auth_bytes) != b"\0alice\0" + self.password:
+            return SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "no")
+        response = SaslAuthenticateResponse(session_lifetime_ms=self.lifetime_ms)
+        if self.held is None:
+            return response
+        waiting: Deferred[Any] = Deferred()
+        self.held.append(waiting)
+        return waiting
+
+    def sent(self) -> list[str]:
+        """Return the names of the requests so far, without ApiVersions."""
+        return [type(request).__name__.removesuffix("Request") for _, request in self.network.requests]
+
+    def ask(self) -> Any:
+        """Send a request, and return its response."""
+        return self.network.result(self.connection.request(ListGroupsRequest()))
+
+    def test_first(self) -> None:
+        """A connection begins with the login."""
+        self.ask()
+        self.assertEqual(self.sent(), ["SaslHandshake", "SaslAuthenticate", "ListGroups"])
+
+    def test_refused(self) -> None:
+        """A refused login fails the requests and closes the connection; the next request tries again."""
+        self.password = b"other"
+        waiting = self.connection.request(ListGroupsRequest())
+        self.network.pump()
+        self.failureResultOf(waiting, AuthenticationFailed)
+        self.assertEqual(self.network.live(), [])
+        self.password = b"sesame"
+        waiting = self.connection.request(ListGroupsRequest())
+        self.network.pump(5)
+        self.successResultOf(waiting)
+
+    def test_again(self) -> None:
+        """After 0.85 of a session the next request waits for a login on the same connection."""
+        self.ask()
+        self.network.pump(84)
+        self.ask()
+        self.network.pump(2)
+        self.assertEqual(self.sent()[3:], ["ListGroups"])
+        self.ask()
+        self.assertEqual(self.sent()[4:], ["SaslHandshake", "SaslAuthenticate", "ListGroups"])
+        self.ask()
+        self.assertEqual(self.sent()[7:], ["ListGroups"])
+        self.assertEqual(len(self.network.links), 1)
+
+    def test_requests_wait(self) -> None:
+        """All requests wait while a login is under way, and keep their order."""
+        self.ask()
+        self.network.pump(86)
+        self.held = []
+        waiting = [self.connection.request(ListGroupsRequest()) for _ in range(3)]
+        self.network.pump()
+        waiting.append(self.connection.request(ListGroupsRequest()))
+        self.network.pump()
+        self.assertEqual(self.sent()[3:], ["SaslHandshake", "SaslAuthenticate"])
+        self.held[0].callback(SaslAuthenticateResponse(session_lifetime_ms=100_000))
+        self.network.pump()
+        for one in waiting:
+            self.successResultOf(one)
+        self.assertEqual(self.sent()[5:], ["ListGroups"] * 4)
+
+    def test_refused_again(self) -> None:
+        """A client that is refused while it logs in again loses the connection; its requests fail."""
+        self.ask()
+        self.network.pump(86)
+        self.password = b"other"
+        waiting = [self.connection.request(ListGroupsRequest()) for _ in range(2)]
+        self.network.pump()
+        for one in waiting:
+            self.failureResultOf(one, AuthenticationFailed)
+        self.assertEqual(self.network.live(), [])
+
+    def test_lost_meanwhile(self) -> None:
+        """A connection that is lost during a login fails the requests that wait for it."""
+        self.ask()
+        self.network.pump(86)
+        self.held = []
+        waiting = self.connection.request(ListGroupsRequest())
+        self.network.pump()
+        self.network.kill(1)
+        self.failureResultOf(waiting, ConnectionFailed)

@@ -19,6 +19,9 @@ from kafkatx.net.server import KafkaServerFactory, ListenerFactory
 from kafkatx.net.shared_port import listen_shared
 
 if TYPE_CHECKING:
+    from kafkatx.broker.logins.checkers import FindChecker
+    from kafkatx.broker.logins.listener import SaslListeners
+    from kafkatx.clientcore.login import ClientLogin
     from kafkatx.net.tls.listener import TlsListeners
     from kafkatx.networkclient.connection import MakeEndpoint
 
@@ -28,12 +31,22 @@ BACKLOG = 1024
 class Listeners:
     """All listeners of one broker. Each one has a dispatch of its own, whose replies have its addresses.
 
+    :param find_checker: finds installed checkers of user names and passwords; None: there are none.
     :ivar tls: the listeners with TLS; None, and nothing is imported for them, if there are none.
+    :ivar sasl: the listeners with SASL; None likewise, and until they are bound.
     """
 
-    def __init__(self, config: BrokerConfig, workers: Workers, reactor: Any) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        workers: Workers,
+        reactor: Any,
+        find_checker: FindChecker | None = None,
+    ) -> None:
         self._config = config
         self._reactor = reactor
+        self._find_checker = find_checker
+        self.sasl: SaslListeners | None = None
         self._gates: list[Gate] = []
         self._factories: list[IProtocolFactory] = []
         self._plain: list[ListenerFactory] = []
@@ -52,12 +65,25 @@ class Listeners:
 
         :param below: makes their endpoints below TLS; None: TCP.
         """
-        tls, listener = self.tls, self._config.inter_broker
-        if tls is None or listener.protocol == "PLAINTEXT":
-            return below
-        from kafkatx.net.tls.endpoints import TlsEndpoints
+        tls, listener, made = self.tls, self._config.inter_broker, below
+        if tls is not None and listener.has_tls:
+            from kafkatx.net.tls.endpoints import TlsEndpoints
 
-        return TlsEndpoints(lambda: tls.settings(listener.name), below)
+            made = TlsEndpoints(lambda: tls.settings(listener.name), below)
+        if not listener.has_sasl:
+            return made
+        from kafkatx.networkclient.connection import SaslEndpoints
+
+        return SaslEndpoints(self._own_login(listener), made)
+
+    def _own_login(self, listener: Listener) -> ClientLogin:
+        """Return the login of this broker at other brokers.
+
+        :raises SettingError: the settings have none.
+        """
+        from kafkatx.broker.logins.own_login import own_login
+
+        return own_login(self._config, listener)
 
     def bind(self, broker: Broker, served: tuple[Served, ...], server: KafkaServerFactory) -> list[int]:
         """Bind the ports; connections wait in the kernel until :meth:`accept`.
@@ -66,9 +92,9 @@ class Listeners:
         :raises SettingError: a port is in use, or not permitted; or certificates cannot be used.
         """
         for listener in self._config.listeners():
-            plain = ListenerFactory(server, Dispatch(broker, served, listener.name), listener.name)
+            plain = self._below_tls(listener, broker, Dispatch(broker, served, listener.name), server)
             self._plain.append(plain)
-            factory = self._factory(listener, plain)
+            factory = self.tls.wrap(plain) if self.tls is not None and listener.has_tls else plain
             self._factories.append(factory)
             gate = Gate(self._bind(listener, factory), self._reactor)
             gate.shut()
@@ -76,8 +102,19 @@ class Listeners:
             self._gates.append(gate)
         return [gate.port.getHost().port for gate in self._gates]
 
-    def _factory(self, listener: Listener, plain: ListenerFactory) -> IProtocolFactory:
-        return plain if self.tls is None or listener.protocol == "PLAINTEXT" else self.tls.wrap(plain)
+    def _below_tls(
+        self, listener: Listener, broker: Broker, dispatch: Dispatch, server: KafkaServerFactory
+    ) -> ListenerFactory:
+        if listener.has_sasl:
+            return self._sasl_listeners(broker).factory(listener, dispatch, server)
+        return ListenerFactory(server, dispatch, listener.name)
+
+    def _sasl_listeners(self, broker: Broker) -> SaslListeners:
+        if self.sasl is None:
+            from kafkatx.broker.logins.listener import SaslListeners
+
+            self.sasl = SaslListeners(self._config, broker, self._find_checker)
+        return self.sasl
 
     def _bind(self, listener: Listener, factory: IProtocolFactory) -> Any:
         host = "127.0.0.1" if listener.host == "localhost" else listener.host
@@ -128,7 +165,7 @@ class Listeners:
 
 
 def _has_tls(config: BrokerConfig) -> bool:
-    return any(listener.protocol != "PLAINTEXT" for listener in config.listeners())
+    return any(listener.has_tls for listener in config.listeners())
 
 
 async def _closed(gate: Gate) -> None:

@@ -83,6 +83,7 @@ def _plan(content: Content) -> Iterator[str]:
         ("brokers with settings", len(state.broker_configs)),
         ("groups with settings", len(state.group_configs)),
         ("clients with quotas", len(state.client_quotas)),
+        ("users with credentials", len(state.scram_credentials)),
     )
     yield f"cluster {state.cluster_id} of broker {content.broker_id}:"
     for what, count in counts:

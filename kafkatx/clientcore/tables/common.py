@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.config.table.row import Section
-from kafkatx.config.table.security import tls
+from kafkatx.config.table.security import sasl, tls
 
 BROKERS = Section("Brokers", "The cluster's addresses, and the name of this client.")
 
@@ -31,8 +31,9 @@ CLIENT_RACK = BROKERS.string(
 SECURITY_PROTOCOL = BROKERS.string(
     "security.protocol",
     "PLAINTEXT",
-    "Security protocol of connections to brokers: PLAINTEXT, or SSL for TLS.",
-    choices=("PLAINTEXT", "SSL"),
+    "Security protocol of connections to brokers: PLAINTEXT, SSL for TLS, SASL_SSL for TLS and a login, "
+    "SASL_PLAINTEXT for a login alone.",
+    choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
 )
 ENDPOINT = BROKERS.plugin(
     "kafkatx.endpoint",
@@ -124,7 +125,7 @@ DEFAULT_API_TIMEOUT_MS = RETRIES.integer(
     unit="ms",
 )
 
-SECTIONS = (BROKERS, tls.SHARED, CONNECTIONS, RETRIES)
+SECTIONS = (BROKERS, tls.SHARED, sasl.CLIENT, CONNECTIONS, RETRIES)
 
 KEPT = Section(
     "Accepted and ignored", "Settings of the Java client that have no meaning, or a fixed value, here."
@@ -143,3 +144,14 @@ KEPT.names("metric.reporters", (), "There is no JMX.")
 KEPT.integer("metrics.num.samples", 2, "There is no JMX.", low=1)
 KEPT.string("metrics.recording.level", "INFO", "There is no JMX.")
 KEPT.long("metrics.sample.window.ms", 30_000, "There is no JMX.", low=0)
+KEPT.string("sasl.login.callback.handler.class", "", "Tokens come from the settings of OAUTHBEARER.")
+KEPT.string("sasl.client.callback.handler.class", "", "User name and password come from the settings.")
+KEPT.string("sasl.login.class", "", "There is one.")
+KEPT.double(
+    "sasl.login.refresh.window.factor", 0.8, "Tokens are renewed at 0.8 of their time.", low=0.5, high=1
+)
+KEPT.double("sasl.login.refresh.window.jitter", 0.05, "There is none.", low=0, high=0.25)
+KEPT.integer("sasl.login.refresh.min.period.seconds", 60, "A token is fetched for a login only.", low=0)
+KEPT.integer("sasl.login.refresh.buffer.seconds", 300, "A token is fetched for a login only.", low=0)
+KEPT.long("sasl.login.retry.backoff.ms", 100, "A login is retried as any connection is.", low=0)
+KEPT.long("sasl.login.retry.backoff.max.ms", 10_000, "A login is retried as any connection is.", low=0)

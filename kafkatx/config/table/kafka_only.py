@@ -26,22 +26,21 @@ allow.everyone.if.no.acl.found alter.config.policy.class.name alter.log.dirs.rep
 alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name auto.include.jmx.reporter
 background.threads broker.heartbeat.interval.ms broker.session.timeout.ms broker.session.uuid
 client.quota.callback.class compression.gzip.level compression.lz4.level compression.zstd.level
-config.providers connection.failed.authentication.delay.ms connections.max.reauth.ms
-control.plane.listener.name controller.message.queue.size controller.performance.always.log.threshold.ms
-controller.performance.sample.period.ms controller.quorum.append.linger.ms controller.quorum.auto.join.enable
-controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms
-controller.quorum.election.timeout.ms controller.quorum.fetch.max.size.bytes
-controller.quorum.fetch.snapshot.max.size.bytes controller.quorum.fetch.timeout.ms
-controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
-controller.socket.timeout.ms
-create.topic.policy.class.name delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms
-delegation.token.master.key delegation.token.max.lifetime.ms delegation.token.secret.key
-delete.records.purgatory.purge.interval.requests early.start.listeners eligible.leader.replicas.enable
-fetch.purgatory.purge.interval.requests group.consumer.regex.refresh.interval.ms
-group.coordinator.append.linger.ms group.coordinator.append.max.buffer.size
-group.coordinator.cached.buffer.max.bytes group.coordinator.new.enable group.coordinator.threads
-group.share.assignors group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms
-group.share.max.groups group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
+config.providers control.plane.listener.name controller.message.queue.size
+controller.performance.always.log.threshold.ms controller.performance.sample.period.ms
+controller.quorum.append.linger.ms controller.quorum.auto.join.enable controller.quorum.bootstrap.servers
+controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
+controller.quorum.fetch.max.size.bytes controller.quorum.fetch.snapshot.max.size.bytes
+controller.quorum.fetch.timeout.ms controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
+controller.quorum.voters controller.socket.timeout.ms create.topic.policy.class.name
+delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.master.key
+delegation.token.max.lifetime.ms delegation.token.secret.key delete.records.purgatory.purge.interval.requests
+early.start.listeners eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests
+group.consumer.regex.refresh.interval.ms group.coordinator.append.linger.ms
+group.coordinator.append.max.buffer.size group.coordinator.cached.buffer.max.bytes
+group.coordinator.new.enable group.coordinator.threads group.share.assignors group.share.delivery.count.limit
+group.share.enable group.share.heartbeat.interval.ms group.share.max.groups
+group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
 group.share.max.session.timeout.ms group.share.max.share.sessions group.share.max.size
 group.share.min.heartbeat.interval.ms group.share.min.record.lock.duration.ms
 group.share.min.session.timeout.ms group.share.partition.max.record.locks group.share.persister.class.name
@@ -55,8 +54,7 @@ kafka.metrics.reporters log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.
 log.cleanup.interval.mins log.default.flush.scheduler.interval.ms log.dir.failure.timeout.ms
 log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms log.initial.task.delay.ms
 log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable log.message.format.version
-log.preallocate log.roll.jitter.hours log.roll.jitter.ms
-max.request.partition.size.limit metadata.log.dir
+log.preallocate log.roll.jitter.hours log.roll.jitter.ms max.request.partition.size.limit metadata.log.dir
 metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
 metadata.log.segment.bytes metadata.log.segment.min.bytes metadata.log.segment.ms
 metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms metric.reporters
@@ -82,17 +80,13 @@ remote.log.reader.max.pending.tasks remote.log.reader.threads remote.log.storage
 remote.log.storage.manager.class.path remote.log.storage.manager.impl.prefix remote.log.storage.system.enable
 replica.alter.log.dirs.io.max.bytes.per.second replica.lag.max.messages replica.socket.receive.buffer.bytes
 replication.quota.window.num replication.quota.window.size.seconds request.timeout.ms
-sasl.client.callback.handler.class sasl.enabled.mechanisms sasl.jaas.config sasl.kerberos.kinit.cmd
+sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.kinit.cmd
 sasl.kerberos.min.time.before.relogin sasl.kerberos.principal.to.local.rules sasl.kerberos.service.name
 sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class
 sasl.login.class sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
 sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
 sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.mechanism.controller.protocol
-sasl.mechanism.inter.broker.protocol sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
-sasl.oauthbearer.expected.issuer sasl.oauthbearer.header.urlencode sasl.oauthbearer.jwks.endpoint.refresh.ms
-sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
-sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-sasl.oauthbearer.token.endpoint.url sasl.server.callback.handler.class sasl.server.max.receive.size
+sasl.oauthbearer.header.urlencode sasl.oauthbearer.token.endpoint.url sasl.server.callback.handler.class
 security.providers server.max.startup.time.ms share.coordinator.append.linger.ms
 share.coordinator.cold.partition.snapshot.interval.ms share.coordinator.load.buffer.size
 share.coordinator.snapshot.update.records.per.snapshot share.coordinator.state.topic.compression.codec

@@ -34,7 +34,7 @@ LISTENERS = NETWORK.names(
     ("PLAINTEXT://127.0.0.1:9092",),
     "Addresses to listen on: NAME://host:port, separated by commas. An empty host or 0.0.0.0 is every"
     " interface, port 0 any free port, [::1] an IPv6 address. Kafka's default is every interface. "
-    "Controller listeners are ignored; listeners with SASL are not supported yet.",
+    "Controller listeners are ignored.",
     empty=False,
 )
 ADVERTISED_LISTENERS = NETWORK.names(

@@ -17,7 +17,7 @@ INTER_BROKER_LISTENER_NAME = REPLICATION.optional_string(
 SECURITY_INTER_BROKER_PROTOCOL = REPLICATION.optional_string(
     "security.inter.broker.protocol",
     "In place of `inter.broker.listener.name`: the listener for other brokers is the one of this name, "
-    "PLAINTEXT or SSL.",
+    "for example SASL_SSL.",
 )
 REPLICA_LAG_TIME_MAX_MS = REPLICATION.long(
     "replica.lag.time.max.ms",

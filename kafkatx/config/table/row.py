@@ -201,9 +201,11 @@ class Section:
         read, allowed = _string_reader(choices, synonyms)
         return self._add(Setting(name, ConfigType.STRING, default, doc, allowed, read, **more))
 
-    def optional_string(self, name: str, doc: str, **more: Unpack[Options]) -> Setting[str | None]:
-        """Add text without a default."""
-        read, allowed = _string_reader(())
+    def optional_string(
+        self, name: str, doc: str, *, choices: Collection[str] = (), **more: Unpack[Options]
+    ) -> Setting[str | None]:
+        """Add text without a default, one of *choices* if there are any."""
+        read, allowed = _string_reader(choices)
         return self._add(Setting(name, ConfigType.STRING, None, doc, allowed, read, **more))
 
     def optional_password(self, name: str, doc: str, **more: Unpack[Options]) -> Setting[str | None]:

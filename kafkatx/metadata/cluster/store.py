@@ -277,6 +277,10 @@ class ClusterMetadataStore:
         """Set and remove client quotas."""
         return Deferred.fromCoroutine(self._configs.alter_quotas(changes))
 
+    def alter_scram_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> Deferred[None]:
+        """Set and remove SCRAM credentials of users."""
+        return Deferred.fromCoroutine(self._configs.alter_credentials(changes))
+
     def alter_isr(self, changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
         """Change the in-sync replicas of partitions that this broker leads."""
         return Deferred.fromCoroutine(self._isr.alter(tuple(changes)))

@@ -9,12 +9,30 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred, succeed
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ClusterState, ElectionKind, IsrChange, PartitionState, TopicPartition
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def merged(
+    every: Mapping[K, Mapping[str, V]], changes: Mapping[K, Mapping[str, V | None]]
+) -> Mapping[K, Mapping[str, V]]:
+    """Return the values of all keys after some changes, of which None removes one; no key is without any."""
+    result = dict(every)
+    for key, change in changes.items():
+        values = {
+            name: value for name, value in {**result.pop(key, {}), **change}.items() if value is not None
+        }
+        if values:
+            result[key] = MappingProxyType(values)
+    return MappingProxyType(result)
 
 
 class LoneBroker:

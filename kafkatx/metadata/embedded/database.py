@@ -35,6 +35,7 @@ class Loaded:
     broker_configs: dict[str, Mapping[str, str]]
     client_quotas: dict[QuotaEntity, Mapping[str, float]]
     group_configs: dict[str, Mapping[str, str]]
+    scram_credentials: dict[str, Mapping[str, str]]
     recorded: LogDirRecord
 
 
@@ -73,6 +74,7 @@ class ClusterDatabase(SealedDatabase):
                 self._broker_configs(),
                 self._client_quotas(),
                 self._grouped("SELECT group_id, name, value FROM group_configs", str),
+                self._grouped("SELECT user, mechanism, credential FROM scram_credentials", str),
                 self._recorded(),
             )
         except ValueError as error:  # from before there was a seal
@@ -232,6 +234,17 @@ class ClusterDatabase(SealedDatabase):
             )
             db.executemany(
                 "INSERT INTO client_quotas VALUES (?, ?, ?)", [row for row in rows if row[2] is not None]
+            )
+
+    def alter_scram_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
+        """Set credentials of users, and remove those whose text is None."""
+        rows = [(user, *one) for user, of_user in changes.items() for one in of_user.items()]
+        with self._transaction() as db:
+            db.executemany(
+                "DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", [row[:2] for row in rows]
+            )
+            db.executemany(
+                "INSERT INTO scram_credentials VALUES (?, ?, ?)", [row for row in rows if row[2] is not None]
             )
 
     def allocate_producer_ids(self, count: int) -> range:

@@ -70,6 +70,14 @@ MIGRATIONS = (
         SEAL_TABLE,
     ),
     (),  # the seal covers group_configs, too
+    (
+        """CREATE TABLE scram_credentials (
+            user TEXT NOT NULL,
+            mechanism TEXT NOT NULL,
+            credential TEXT NOT NULL,  -- salt, iterations and keys, as Apache Kafka writes them in ZooKeeper
+            PRIMARY KEY (user, mechanism)
+        ) WITHOUT ROWID""",
+    ),
 )
 """Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
 
@@ -88,5 +96,6 @@ SCHEMA = Schema(
         "log_dirs": 5,
         "deleted_topics": 5,
         "group_configs": 6,
+        "scram_credentials": 7,
     },
 )

@@ -27,7 +27,7 @@ from kafkatx.config.table import broker as b
 from kafkatx.config.table import log as log_table
 from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, IMetadataStore, Workers
-from kafkatx.metadata.embedded.alone import LoneBroker, led
+from kafkatx.metadata.embedded.alone import LoneBroker, led, merged
 from kafkatx.metadata.embedded.location import find_file, put_aside, refuse_shared
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
@@ -112,6 +112,7 @@ class EmbeddedMetadataStore(LoneBroker):
                 broker_configs=MappingProxyType(loaded.broker_configs),
                 group_configs=MappingProxyType(loaded.group_configs),
                 client_quotas=MappingProxyType(loaded.client_quotas),
+                scram_credentials=MappingProxyType(loaded.scram_credentials),
             )
             names = {topic.topic_id: name for name, topic in loaded.topics.items()}
             self.recorded = loaded.recorded
@@ -249,15 +250,19 @@ class EmbeddedMetadataStore(LoneBroker):
         """Set and remove client quotas."""
 
         def show(_: None) -> None:
-            every = dict(self.state.client_quotas)
-            for entity, change in changes.items():
-                merged = {**every.pop(entity, {}), **change}
-                quotas = {name: value for name, value in merged.items() if value is not None}
-                if quotas:
-                    every[entity] = MappingProxyType(quotas)
-            self._replace(attrs.evolve(self.state, client_quotas=MappingProxyType(every)))
+            quotas = merged(self.state.client_quotas, changes)
+            self._replace(attrs.evolve(self.state, client_quotas=quotas))
 
         return self._run(lambda: self._opened().alter_client_quotas(changes), show)
+
+    def alter_scram_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> Deferred[None]:
+        """Set and remove SCRAM credentials of users."""
+
+        def show(_: None) -> None:
+            credentials = merged(self.state.scram_credentials, changes)
+            self._replace(attrs.evolve(self.state, scram_credentials=credentials))
+
+        return self._run(lambda: self._opened().alter_scram_credentials(changes), show)
 
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""

@@ -1,9 +1,10 @@
 """Config nodes, ``{"version":1,"config":{"retention.ms":"5"}}``, and notifications of their changes. Pure.
 
-A node of a client, user or address has quotas among its configs; others in it (SCRAM credentials of users)
-stay when quotas change. A changed config node is announced to Apache Kafka's tools and brokers by a
-sequential node ``/config/changes/config_change_0000000001``: ``{"version":2,"entity_path":"topics/T"}``; up
-to 0.9 ``{"version":1,"entity_type":"topics","entity_name":"T"}``. Sources: ConfigEntityZNode and
+A node of a client, user or address has quotas among its configs, a user's also the SCRAM credentials by
+mechanism: ``"SCRAM-SHA-256":"salt=...,stored_key=...,server_key=...,iterations=8192"``. Others in it stay
+when these change. A changed config node is announced to Apache Kafka's tools and brokers by a sequential node
+``/config/changes/config_change_0000000001``: ``{"version":2,"entity_path":"topics/T"}``; up to 0.9
+``{"version":1,"entity_type":"topics","entity_name":"T"}``. Sources: ConfigEntityZNode and
 ConfigEntityChangeNotificationSequenceZNode of ``kafka.zk``, ``kafka.server.ZkConfigManager``.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 
 from kafkatx.metadata.layout.entities import ConfigEntity, parse_path
 from kafkatx.metadata.layout.fields import UnreadableNode, encode, parse, quoted, quoted_bytes
+from kafkatx.security.sasl.credential import MECHANISMS
 
 VERSION = 1
 _INTEGRAL_QUOTAS = frozenset({"producer_byte_rate", "consumer_byte_rate", "connection_creation_rate"})
@@ -64,6 +66,17 @@ def with_quotas(configs: Mapping[str, str], changes: Mapping[str, float | None])
         else:
             changed[name] = _number(name, value)
     return changed
+
+
+def credentials(configs: Mapping[str, str]) -> dict[str, str]:
+    """Return the SCRAM credentials among the configs of a user, by mechanism."""
+    return {name: configs[name] for name in MECHANISMS if name in configs}
+
+
+def with_credentials(configs: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the configs of a user with some credentials set, or removed for None."""
+    changed = {name: text for name, text in configs.items() if name not in changes}
+    return {**changed, **{name: text for name, text in changes.items() if text is not None}}
 
 
 def encode_notification(entity: ConfigEntity) -> bytes:

@@ -74,6 +74,11 @@ class ConfigEntity:
         return f"{self.type.value}/{names[0]}"
 
     @property
+    def user(self) -> str | None:
+        """The name, if it is a user, not the default of users nor a client id of one; else None."""
+        return self.quota[0][1] if self.type is EntityType.USER and len(self.quota) == 1 else None
+
+    @property
     def notifies(self) -> bool:
         """True if changes are announced below ``/config/changes``; Apache Kafka 3.9 rejects groups."""
         return self.type is not EntityType.GROUP

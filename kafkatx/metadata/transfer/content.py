@@ -17,7 +17,7 @@ from kafkatx.metadata.layout.entities import ConfigEntity
 from kafkatx.metadata.layout.partition_states import StateNode
 from kafkatx.metadata.layout.producer_ids import ProducerIdBlock
 from kafkatx.metadata.layout.topics import TopicNode
-from kafkatx.types import ClusterState, LogDirRecord, Topic
+from kafkatx.types import ClusterState, LogDirRecord, QuotaEntity, Topic
 
 MOST_OPERATIONS = 500
 MOST_BYTES = 256 * 1024
@@ -73,8 +73,8 @@ def _configs(state: ClusterState) -> Iterator[Create]:
     for group_id, group_configs in state.group_configs.items():
         yield _config(entities.group(group_id), configs.encode_configs(group_configs))
     made: set[str] = set()
-    for entity, quotas in sorted(state.client_quotas.items(), key=lambda item: len(item[0])):
-        created = _config(entities.quota(entity), configs.encode_configs(configs.with_quotas({}, quotas)))
+    for entity, found in sorted(_clients(state).items(), key=lambda item: len(item[0])):
+        created = _config(entities.quota(entity), configs.encode_configs(found))
         if len(entity) == 2:  # the node of the user is the parent of those of its client ids
             clients = parent_path(created.path)
             if parent_path(clients) not in made:
@@ -84,6 +84,14 @@ def _configs(state: ClusterState) -> Iterator[Create]:
             made |= {clients, parent_path(clients)}
         made.add(created.path)
         yield created
+
+
+def _clients(state: ClusterState) -> dict[QuotaEntity, dict[str, str]]:
+    """Return the configs of clients, users and addresses: quotas, and the credentials of users."""
+    found = {entity: configs.with_quotas({}, quotas) for entity, quotas in state.client_quotas.items()}
+    for user, credentials in state.scram_credentials.items():
+        found.setdefault((("user", user),), {}).update(credentials)
+    return found
 
 
 def _config(entity: ConfigEntity, data: bytes) -> Create:

@@ -11,14 +11,11 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IMetadataStore
+from kafkatx.testing.contracts.security.credentials import SHA_256, SHA_512, CredentialsContract
 from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, Placement, QuotaEntity, Topic
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
-    from twisted.trial.unittest import SynchronousTestCase as _Case
-else:
-    # a mixin: trial would run the contract itself if it were a test case
-    _Case = object
 
 NODE = BrokerNode(id=3, host="127.0.0.1", port=9092)
 DIRECTORY = "q1Sh-9_ISia_zwGINzRvyQ"
@@ -48,7 +45,7 @@ def refusing(old: Mapping[str, str]) -> NoReturn:
     raise RequestError(ErrorCode.INVALID_CONFIG, "never")
 
 
-class MetadataStoreContract(_Case):
+class MetadataStoreContract(CredentialsContract):
     """Mixin for a ``SynchronousTestCase``; the subclass says how a store is made.
 
     Its Deferreds must fire at once, or :meth:`result` be overridden to make them.
@@ -357,6 +354,10 @@ class DurableMetadataStoreContract(MetadataStoreContract):
         self.result(first.alter_client_quotas({ANN: {A: 0.1, B: 1e300}, ANYONE: {A: 3.0}}))
         self.result(first.alter_client_quotas({ANN: {B: None}, ADDRESS: {A: 2.0**53}}))
         self.result(first.alter_group_configs("g", adding(consumer_session_timeout_ms="50000")))
+        self.result(
+            first.alter_scram_credentials({"ann": {SHA_256: "a", SHA_512: "b"}, "bob": {SHA_256: "c"}})
+        )
+        self.result(first.alter_scram_credentials({"bob": {SHA_256: None}}))
         given = self.result(first.allocate_producer_ids(1000))
         clicks, views = first.state.topics["clicks"], self.result(first.create_topic("views", [[3]], {}))
         self.result(first.delete_topic("views"))

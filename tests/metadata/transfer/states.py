@@ -31,6 +31,7 @@ def content(cluster_id: str = "hfbT8eTgQ8C_bWl6n3KZAA", partitions: int = 2) -> 
             (("client-id", "c"),): {"consumer_byte_rate": 5.0},
             (("ip", None),): {"connection_creation_rate": 9.0},
         },
+        scram_credentials={"bob": {"SCRAM-SHA-256": "salt=b"}, "käthe/": {"SCRAM-SHA-512": "salt=k"}},
     )
     recorded = LogDirRecord(
         {"dir-a": "/data/a"}, {ORDERS: dict.fromkeys(range(partitions), "dir-a")}, frozenset({GONE})

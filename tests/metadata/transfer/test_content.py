@@ -37,7 +37,7 @@ class ContentTests(SynchronousTestCase):
         self.assertEqual(decode(path, self.nodes[path]), StateNode(7, 3, 0, (7,)))
 
     def test_configs(self) -> None:
-        """Configs of brokers and groups, and all quotas, are found again at their entities."""
+        """Configs of brokers and groups, quotas and credentials are found again at their entities."""
         found = {}
         for path, data in self.nodes.items():
             entity = entities.parse_path(path.removeprefix("/config/"))
@@ -49,7 +49,8 @@ class ContentTests(SynchronousTestCase):
         self.assertEqual(found[entities.group("a/b")], state.group_configs["a/b"])
         for quota_entity, quotas in state.client_quotas.items():
             self.assertEqual(configs.quotas("", found[entities.quota(quota_entity)]), quotas)
-        self.assertEqual(found[entities.quota((("user", "bob"),))], {})
+        self.assertEqual(found[entities.quota((("user", "bob"),))], {"SCRAM-SHA-256": "salt=b"})
+        self.assertEqual(found[entities.quota((("user", "käthe/"),))], {"SCRAM-SHA-512": "salt=k"})
 
     def test_producer_ids(self) -> None:
         """The next block of producer ids begins after those that were in use."""

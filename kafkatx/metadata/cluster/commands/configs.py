@@ -1,4 +1,4 @@
-"""Commands about configs and quotas: conditional writes of config nodes, each with Kafka's notification.
+"""Commands about configs, quotas and credentials: conditional writes of nodes, with Kafka's notifications.
 
 It touches the tree.
 """
@@ -63,6 +63,21 @@ class ConfigCommands:
             return lambda old: config_nodes.with_quotas(old, quotas)
 
         every = [(entities.quota(entity), setting(quotas)) for entity, quotas in changes.items()]
+        if every:
+            await self._alter(every)
+
+    async def alter_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
+        """Set and remove SCRAM credentials of users, in one transaction.
+
+        :raises RequestError: INVALID_REQUEST: a name cannot be a user's; or as ``Transactions.make``.
+        """
+
+        def setting(credentials: Mapping[str, str | None]) -> ConfigChange:
+            return lambda old: config_nodes.with_credentials(old, credentials)
+
+        every = [
+            (entities.quota((("user", user),)), setting(credentials)) for user, credentials in changes.items()
+        ]
         if every:
             await self._alter(every)
 

@@ -19,6 +19,7 @@ from kafkatx.metadata.cluster.state.image import (
     FoundBrokers,
     FoundTopic,
     Image,
+    assigned,
     no_state,
 )
 from kafkatx.metadata.controller.reconcile import NO_TOPIC_ID
@@ -106,9 +107,7 @@ class Draft:
                 known = old.partitions[number]
                 if known.revision > state.revision:
                     state = known
-            partitions.append(
-                _assigned(state, replicas, number, node.adding_replicas, node.removing_replicas)
-            )
+            partitions.append(assigned(state, replicas, number, node.adding_replicas, node.removing_replicas))
         topic = Topic(
             name=found.name,
             topic_id=topic_id,
@@ -127,7 +126,7 @@ class Draft:
         same = old is not None and old.topic_id in (change.topic_id, NO_TOPIC_ID)
         states: tuple[PartitionState, ...] = old.partitions if old is not None and same else ()
         partitions = [
-            _assigned(
+            assigned(
                 states[number] if number < len(states) else no_state(replicas),
                 replicas,
                 number,
@@ -345,8 +344,14 @@ class Draft:
         if every is not self._state.client_quotas:
             self._state = attrs.evolve(self._state, client_quotas=every)
 
+    def set_credentials(self, user: str, credentials: Mapping[str, str]) -> None:
+        """Take the SCRAM credentials of a user."""
+        every = _with(self._state.scram_credentials, user, credentials)
+        if every is not self._state.scram_credentials:
+            self._state = attrs.evolve(self._state, scram_credentials=every)
+
     def keep_configs(self, entities: Iterable[ConfigEntity]) -> None:
-        """Drop the configs and quotas of all entities but these; those of topics stay."""
+        """Drop configs, quotas and credentials of all entities but these; those of topics stay."""
         kept = set(entities)
         for broker in [*self._state.broker_configs]:
             if ConfigEntity(EntityType.BROKER, broker) not in kept:
@@ -358,23 +363,9 @@ class Draft:
         for quota in [*self._state.client_quotas]:
             if quota not in with_quotas:
                 self.set_quotas(quota, {})
-
-
-def _assigned(
-    state: PartitionState,
-    replicas: tuple[int, ...],
-    number: int,
-    adding: Mapping[int, tuple[int, ...]],
-    removing: Mapping[int, tuple[int, ...]],
-) -> PartitionState:
-    """Return the state of a partition with the replicas of its topic's node; the same object if it has them.
-
-    :param adding: replicas that reassignments add, by number of partition, as those that they remove.
-    """
-    added, removed = adding.get(number, ()), removing.get(number, ())
-    if (state.replicas, state.adding, state.removing) == (replicas, added, removed):
-        return state
-    return attrs.evolve(state, replicas=replicas, adding=added, removing=removed)
+        for user in [*self._state.scram_credentials]:
+            if (("user", user),) not in with_quotas:
+                self.set_credentials(user, {})
 
 
 def _without(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]:

@@ -112,3 +112,20 @@ class Image:
 def no_state(replicas: Sequence[int]) -> PartitionState:
     """Return the state of a partition whose state node does not exist yet."""
     return PartitionState(NO_LEADER, -1, tuple(replicas), (), -1)
+
+
+def assigned(
+    state: PartitionState,
+    replicas: tuple[int, ...],
+    number: int,
+    adding: Mapping[int, tuple[int, ...]],
+    removing: Mapping[int, tuple[int, ...]],
+) -> PartitionState:
+    """Return the state of a partition with the replicas of its topic's node; the same object if it has them.
+
+    :param adding: replicas that reassignments add, by number of partition, as those that they remove.
+    """
+    added, removed = adding.get(number, ()), removing.get(number, ())
+    if (state.replicas, state.adding, state.removing) == (replicas, added, removed):
+        return state
+    return attrs.evolve(state, replicas=replicas, adding=added, removing=removed)

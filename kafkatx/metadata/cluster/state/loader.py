@@ -42,6 +42,9 @@ class FoundConfigs:
         """Take them into an image."""
         if self.entity.quota:
             draft.set_quotas(self.entity.quota, configs.quotas(self.entity.path, self.configs))
+            user = self.entity.user
+            if user is not None:
+                draft.set_credentials(user, configs.credentials(self.configs))
         else:
             draft.set_configs(self.entity, self.configs)
 

@@ -11,27 +11,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import TypeAlias
+from kafkatx.security.jaas import CLOSE, EQUALS, OPEN, JaasError, tokens
 
 SECTION = "Client"
 """Section that ZooKeeper's clients read."""
 MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
-
-_TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/) | (?P<mark>[{}=;]) | "(?P<quoted>(?:\\.|[^"\\])*)" """
-    r"""| (?P<word>(?:(?!//|/\*)[^\s{}=;"])+)""",
-    re.DOTALL | re.VERBOSE,
-)
-
-
-_Token: TypeAlias = tuple[bool, str]
-_OPEN, _CLOSE, _EQUALS = (True, "{"), (True, "}"), (True, "=")
-
-
-class JaasError(Exception):
-    """The text has no user name and password for ZooKeeper; the message says why."""
 
 
 def read_credentials(text: str) -> tuple[str, str]:
@@ -39,10 +23,10 @@ def read_credentials(text: str) -> tuple[str, str]:
 
     :raises JaasError: there is no such section, or it has no name and password for DIGEST-MD5.
     """
-    tokens = list(_tokens(text))
+    found = list(tokens(text))
     try:
-        start = tokens.index(_OPEN, tokens.index((False, SECTION)))
-        section = tokens[start + 1 : tokens.index(_CLOSE, start)]
+        start = found.index(OPEN, found.index((False, SECTION)))
+        section = found[start + 1 : found.index(CLOSE, start)]
     except ValueError:
         raise JaasError(f"it has no section {SECTION} {{ ... }};") from None
     if section[:1] != [(False, MODULE)]:
@@ -50,24 +34,9 @@ def read_credentials(text: str) -> tuple[str, str]:
     options = {
         name[1]: value[1]
         for name, mark, value in zip(section, section[1:], section[2:], strict=False)
-        if mark == _EQUALS
+        if mark == EQUALS
     }
     try:
         return options["username"], options["password"]
     except KeyError as error:
         raise JaasError(f"its section {SECTION} has no {error.args[0]}") from None
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    """Yield the tokens: True and a mark, or False and a word."""
-    position = 0
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        if found is None:
-            line = text.count("\n", 0, position) + 1
-            raise JaasError(f"line {line} cannot be read")
-        position = found.end()
-        if found["quoted"] is not None:
-            yield False, re.sub(r"\\(.)", r"\1", found["quoted"])
-        elif found["skip"] is None:
-            yield found["mark"] is not None, found[0]

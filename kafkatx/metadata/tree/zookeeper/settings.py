@@ -11,7 +11,8 @@ from attrs import evolve, field, frozen
 from kafkatx.config import BrokerConfig, Setting
 from kafkatx.config.table import zookeeper as z
 from kafkatx.errors import SettingError
-from kafkatx.metadata.tree.zookeeper.jaas import JaasError, read_credentials
+from kafkatx.metadata.tree.zookeeper.jaas import read_credentials
+from kafkatx.security.jaas import JaasError
 from kafkatx.tls.extra import check_installed
 
 T = TypeVar("T")

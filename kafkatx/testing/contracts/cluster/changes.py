@@ -51,6 +51,11 @@ class ChangesContract(ClusterStoreCase):
         entity = (("user", "ann"),)
         await self.result(second.alter_client_quotas({entity: {"producer_byte_rate": 9.0}}))
         await self.until(first, lambda state: state.client_quotas == {entity: {"producer_byte_rate": 9.0}})
+        users = {"ann": {"SCRAM-SHA-256": "salt=x"}, "bob": {"SCRAM-SHA-512": "salt=y"}}
+        await self.result(second.alter_scram_credentials(users))
+        await self.until(first, lambda state: state.scram_credentials == users)
+        await self.result(first.alter_scram_credentials({"bob": {"SCRAM-SHA-512": None}}))
+        await self.until(second, lambda state: "bob" not in state.scram_credentials)
         await self.result(first.delete_topic("clicks"))
         await self.until(second, lambda state: "clicks" not in state.topics)
         self.assertEqual(second.state.topic_names, {})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.metadata.tree.zookeeper.jaas import MODULE, JaasError, read_credentials
+from kafkatx.metadata.tree.zookeeper.jaas import MODULE, read_credentials
+from kafkatx.security.jaas import JaasError
 
 TAKEN = (
     f'Client {{\n  {MODULE} required\n  username="kafka"\n  password="secret";\n}};\n',

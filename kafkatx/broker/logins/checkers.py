@@ -1,0 +1,101 @@
+"""The checkers of a mechanism of a listener, as the settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kafkatx.broker.logins.jaas_users import JaasUsers, login_module
+from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers, Stored
+from kafkatx.config import BrokerConfig
+from kafkatx.config.listeners import ListenerConfig
+from kafkatx.config.table.security import sasl as s
+from kafkatx.errors import SettingError
+from kafkatx.interfaces import Workers
+from kafkatx.security.sasl import oauthbearer, plain
+
+FindChecker = Callable[[str], Callable[..., Any]]
+"""Returns the factory of an installed checker by its name; raises SettingError."""
+
+_KAFKAS = {
+    plain.NAME: "org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler",
+    oauthbearer.NAME: "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+}
+"""The callback handlers of Apache Kafka that mean ours; OAUTHBEARER's was in another package before 4.0."""
+
+_WORKER = "logins"
+
+
+class Checkers:
+    """Makes checkers.
+
+    :param find: finds installed ones; None: there are none.
+    :param stored: returns the users with SCRAM credentials.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        workers: Workers,
+        find: FindChecker | None,
+        stored: Callable[[], Stored],
+    ) -> None:
+        self._config = config
+        self._workers = workers
+        self._find = find
+        self._stored = stored
+
+    def of_mechanism(self, values: ListenerConfig, listener: str, mechanism: str) -> list[Any]:
+        """Return the checkers of a mechanism.
+
+        :param values: the settings of the listener.
+        :raises SettingError: a setting is missing or wrong.
+        """
+        own = values.of_mechanism(mechanism)
+        _check_handler(own, mechanism)
+        if mechanism == plain.NAME:
+            return [self._plain(own, values, listener, name) for name in own[s.KAFKATX_PLAIN_CHECKERS]]
+        if mechanism == oauthbearer.NAME:
+            return [self._tokens(own)]
+        login_module(values, listener, mechanism)  # only brokers need it: but not a wrong one
+        return [ScramUsers(self._stored)]
+
+    def _plain(self, own: ListenerConfig, values: ListenerConfig, listener: str, name: str) -> Any:
+        if name == "jaas":
+            module = login_module(values, listener, plain.NAME)
+            if module is None:
+                raise SettingError(
+                    f"{own.name_of(s.SASL_JAAS_CONFIG)} is not set: it names the users of PLAIN, "
+                    'as ...PlainLoginModule required user_NAME="PASSWORD"; or set '
+                    f"{s.KAFKATX_PLAIN_CHECKERS.name} to file or scram"
+                )
+            return JaasUsers(module.users)
+        if name == "scram":
+            return ScramPasswords(self._stored, self._workers(_WORKER))
+        if name == "file":
+            path = own[s.KAFKATX_USERS_FILE]
+            if path is None:
+                raise SettingError(
+                    f"{s.KAFKATX_USERS_FILE.name} is not set; {s.KAFKATX_PLAIN_CHECKERS.name}=file needs it"
+                )
+            from kafkatx.broker.logins.file_users import FileUsers
+
+            return FileUsers(path, self._workers(_WORKER))
+        if self._find is None:
+            raise SettingError(f"{s.KAFKATX_PLAIN_CHECKERS.name}={name}: there is no such checker")
+        return self._find(name)(self._config, self._workers)
+
+    def _tokens(self, own: ListenerConfig) -> Any:
+        raise SettingError("sasl.enabled.mechanisms: OAUTHBEARER is not supported yet")
+
+
+def _check_handler(own: ListenerConfig, mechanism: str) -> None:
+    handler = own.own(s.SASL_SERVER_CALLBACK_HANDLER_CLASS)
+    if handler is None:
+        return
+    known = _KAFKAS.get(mechanism, "")
+    if not known or handler.rpartition(".")[2] != known.rpartition(".")[2]:
+        raise SettingError(
+            f"{own.name_of(s.SASL_SERVER_CALLBACK_HANDLER_CLASS)}={handler}: kafkatx cannot run it; "
+            + (f"{known} is the one that means its own" if known else "leave it out")
+        )

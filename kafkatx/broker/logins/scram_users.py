@@ -1,0 +1,125 @@
+"""Users with SCRAM credentials in the cluster's state: for SCRAM, and for passwords by other ways."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from twisted.cred.credentials import IUsernamePassword
+from twisted.cred.error import UnauthorizedLogin
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from zope.interface import implementer
+
+from kafkatx.interfaces import Worker
+from kafkatx.interfaces.security.logins import ICredentialsChecker, IScramLogin
+from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential, parse_credential
+from kafkatx.security.sasl.errors import SaslError
+
+Stored = Mapping[str, Mapping[str, str]]
+"""Kafka's text of each user's credentials, by mechanism."""
+
+_SALT_BYTES, _ITERATIONS = 32, 8192
+_STRONGEST_FIRST = tuple(MECHANISMS)[::-1]
+_LOG = Logger()
+
+
+def _parsed(user: str, text: str | None) -> ScramCredential | None:
+    try:
+        return None if text is None else parse_credential(text)
+    except SaslError as error:
+        _LOG.error("user {user!r}: {error}", user=user, error=error)
+        return None
+
+
+class InventedCredentials:
+    """Invents credentials for unknown users, which cannot be told from real ones.
+
+    Each unknown user has the same salt whenever and wherever it is asked for: it depends on a secret that all
+    brokers have, the server key of some user. Without users there is nothing to hide.
+    """
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def of(self, user: str, mechanism: str, stored: Stored) -> ScramCredential:
+        """Return credentials that no password fits."""
+        example = next(_examples(mechanism, stored), None)
+        secret, size, iterations = self._secret, _SALT_BYTES, _ITERATIONS
+        if example is not None:
+            secret, size, iterations = example.server_key, len(example.salt), example.iterations
+        salt = hmac.digest(secret, f"{mechanism} {user}".encode(), "sha512")[:size]
+        return ScramCredential(salt, iterations, secrets.token_bytes(32), secrets.token_bytes(32))
+
+
+def _examples(mechanism: str, stored: Stored) -> Iterator[ScramCredential]:
+    for user in sorted(stored):
+        credential = _parsed(user, stored[user].get(mechanism))
+        if credential is not None:
+            yield credential
+
+
+@implementer(ICredentialsChecker)
+class ScramUsers:
+    """Checks SCRAM logins.
+
+    :param stored: returns the credentials of all users.
+    """
+
+    credentialInterfaces = (IScramLogin,)
+
+    def __init__(self, stored: Callable[[], Stored]) -> None:
+        self._stored = stored
+        self._invented = InventedCredentials()
+
+    def requestAvatarId(self, credentials: Any) -> Deferred[str]:
+        """Fire with the user's name; fail with UnauthorizedLogin."""
+        return Deferred.fromCoroutine(self._check(credentials))
+
+    async def _check(self, credentials: Any) -> str:
+        user, mechanism = credentials.username.decode(), credentials.mechanism
+        stored = self._stored()
+        credential = _parsed(user, stored.get(user, {}).get(mechanism))
+        offered = credential or self._invented.of(user, mechanism, stored)
+        proved = await credentials.prove(offered)
+        if credential is None or not proved:
+            raise UnauthorizedLogin("wrong password, or unknown user")
+        if self._stored().get(user, {}).get(mechanism) != stored[user][mechanism]:
+            raise UnauthorizedLogin("the user's credentials were changed meanwhile")
+        return str(user)
+
+
+@implementer(ICredentialsChecker)
+class ScramPasswords:
+    """Checks user names and passwords with the credentials of SCRAM, in a worker."""
+
+    credentialInterfaces = (IUsernamePassword,)
+
+    def __init__(self, stored: Callable[[], Stored], worker: Worker) -> None:
+        self._stored = stored
+        self._worker = worker
+        self._invented = InventedCredentials()
+
+    def requestAvatarId(self, credentials: Any) -> Deferred[str]:
+        """Fire with the user's name; fail with UnauthorizedLogin."""
+        return self._worker(
+            partial(self._check, credentials.username.decode(), credentials.password.decode(), self._stored())
+        )
+
+    def _check(self, user: str, password: str, stored: Stored) -> str:
+        mechanism, credential = self._find(user, stored)
+        checked = credential or self._invented.of(user, mechanism, stored)
+        if not checked.matches(MECHANISMS[mechanism], password) or credential is None:
+            raise UnauthorizedLogin("wrong password, or unknown user")
+        return user
+
+    def _find(self, user: str, stored: Stored) -> tuple[str, ScramCredential | None]:
+        of_user = stored.get(user, {})
+        for mechanism in _STRONGEST_FIRST:
+            credential = _parsed(user, of_user.get(mechanism))
+            if credential is not None:
+                return mechanism, credential
+        return _STRONGEST_FIRST[0], None

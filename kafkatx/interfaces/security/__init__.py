@@ -1,0 +1,1 @@
+"""Interfaces of what decides who gets in and who may do what."""

@@ -1,0 +1,1 @@
+"""Contracts about who may do what."""

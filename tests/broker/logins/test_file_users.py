@@ -1,0 +1,82 @@
+"""Users in a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from twisted.cred.credentials import UsernamePassword
+from twisted.cred.error import UnauthorizedLogin
+from twisted.internet.defer import execute
+from twisted.logger import capturedLogs
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.broker.logins import file_users
+from kafkatx.broker.logins.file_users import FileUsers
+from kafkatx.security import passwords
+from kafkatx.security.passwords import format_users, hash_password
+
+
+class FileUsersTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Make a file with the user alice."""
+        self.patch(passwords, "COST", 4)
+        self.path = self.mktemp()
+        self.write(alice="a")
+        self.checker = FileUsers(self.path, execute)
+        self.hashes = 0
+        check = passwords.check_password
+
+        def counted(*arguments: Any) -> bool:
+            self.hashes += 1
+            return check(*arguments)
+
+        self.patch(file_users, "check_password", counted)
+
+    def write(self, **users: str) -> None:
+        """Write the file."""
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(format_users({name: hash_password(password) for name, password in users.items()}))
+        os.utime(self.path, ns=(0, len(users)))
+
+    def check(self, user: str, password: str) -> Any:
+        """Ask the checker."""
+        return self.checker.requestAvatarId(UsernamePassword(user.encode(), password.encode()))
+
+    def test_check(self) -> None:
+        """A password is compared with its hash; unknown users cost as much as wrong passwords."""
+        self.assertEqual(self.successResultOf(self.check("alice", "a")), "alice")
+        for user, password in (("alice", "b"), ("bob", "a"), ("alice", ""), ("bob", "")):
+            before = self.hashes
+            self.failureResultOf(self.check(user, password), UnauthorizedLogin)
+            self.assertEqual(self.hashes, before + 1)
+
+    def test_known(self) -> None:
+        """A login that has succeeded costs no hash again, until the password changes."""
+        self.check("alice", "a")
+        self.check("alice", "a")
+        self.assertEqual(self.hashes, 1)
+        self.write(alice="b", bob="b")
+        self.failureResultOf(self.check("alice", "a"), UnauthorizedLogin)
+        self.assertEqual(self.successResultOf(self.check("bob", "b")), "bob")
+        self.patch(file_users, "MOST_KNOWN", 1)
+        self.check("alice", "b")
+        self.assertEqual(len(self.checker._known), 1)
+
+    def test_removed(self) -> None:
+        """A user that is removed from the file is not let in, though it was before."""
+        self.check("alice", "a")
+        self.write()
+        self.failureResultOf(self.check("alice", "a"), UnauthorizedLogin)
+
+    def test_damaged(self) -> None:
+        """A file that cannot be read has no users; the log says why, without its content."""
+        for content in ("alice:secret", None):
+            os.remove(self.path)
+            if content is not None:
+                with open(self.path, "w", encoding="utf-8") as file:
+                    file.write(content)
+            with capturedLogs() as logged:
+                self.failureResultOf(self.check("alice", "a"), UnauthorizedLogin)
+            self.assertEqual(len(logged), 1)
+            self.assertNotIn("secret", str(logged))

@@ -32,7 +32,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links attack simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links attack fuzz-logins simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -57,6 +57,7 @@ help:
 	@echo 'make links [SOURCE=kafkatx]  a mirror of five million records of Apache Kafka 4, both ends killed ten times each, and'
 	@echo '                          the comparison of all (RECORDS=, MINUTES=6, KILLS=10, SEED=1; needs Java and Maven)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
+	@echo 'make fuzz-logins          100,000 damaged frames before a login (FRAMES=)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
 	@echo 'make simulate SEEDS=1000   whole brokers that copy partitions, by chance, for at most SECONDS=600; MUTANTS=1 finds mutants'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
@@ -190,6 +191,9 @@ attack: install
 	  tests.decoders.test_access_log tests.integration.test_bad_input tests.integration.test_soak \
 	  tests.integration.test_spark_memory tests.integration.test_cli_groups tests.integration.test_transactions \
 	  tests.integration.test_consumer.MemoryTests
+
+fuzz-logins: install
+	@KAFKATX_FUZZ_FRAMES=$(or $(FRAMES),100000) $(BIN)/python -m tests.run tests.broker.logins.test_fuzz
 
 # PNGs take matplotlib, of the extra "plot".
 bench: install

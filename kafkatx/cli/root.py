@@ -41,6 +41,7 @@ from kafkatx.cli.quotas.quotas import quotas
 from kafkatx.cli.schemas.schemas import schemas
 from kafkatx.cli.tls.tls import tls
 from kafkatx.cli.transactions.transactions import transactions
+from kafkatx.cli.users.users import users
 from kafkatx.errors import KafkaTXError
 
 FAILED = 1
@@ -104,6 +105,7 @@ kafkatx.add_command(bench)
 kafkatx.add_command(ingest)
 kafkatx.add_command(plugins)
 kafkatx.add_command(tls)
+kafkatx.add_command(users)
 
 
 def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:

@@ -71,7 +71,7 @@ def _command_config(hidden: bool = False) -> Callable[[F], F]:
         hidden=hidden,
         expose_value=False,
         callback=_read_properties,
-        help="Properties file with client settings, such as security.protocol and ssl.*.",
+        help="Properties file with client settings, such as security.protocol, ssl.* and sasl.*.",
     )
 
 

@@ -74,7 +74,7 @@ class ClusterDatabase(SealedDatabase):
                 self._broker_configs(),
                 self._client_quotas(),
                 self._grouped("SELECT group_id, name, value FROM group_configs", str),
-                self._grouped("SELECT user, mechanism, credential FROM scram_credentials", str),
+                self.scram_credentials(),
                 self._recorded(),
             )
         except ValueError as error:  # from before there was a seal
@@ -235,6 +235,10 @@ class ClusterDatabase(SealedDatabase):
             db.executemany(
                 "INSERT INTO client_quotas VALUES (?, ?, ?)", [row for row in rows if row[2] is not None]
             )
+
+    def scram_credentials(self) -> dict[str, Mapping[str, str]]:
+        """Return the credentials of all users."""
+        return self._grouped("SELECT user, mechanism, credential FROM scram_credentials", str)
 
     def alter_scram_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
         """Set credentials of users, and remove those whose text is None."""

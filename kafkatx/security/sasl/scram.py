@@ -81,7 +81,7 @@ class ScramServer:
             binding, proof = decode64(match["binding"]), decode64(match["proof"])
         except ValueError:
             raise SaslError("the client's final message is malformed") from None
-        if match["nonce"] != self._nonce:
+        if not match["nonce"].endswith(self._nonce):  # librdkafka before 2.6 puts its own in front, again
             raise SaslError("the nonce is not that of this exchange")
         if binding != self._header.encode():
             raise SaslError("the channel binding is not that of the first message")

@@ -120,6 +120,24 @@ class ServerTests(SynchronousTestCase):
         other, _ = self.exchange("pencil", "another")
         self.assertRaises(SaslError, other.final, final)
 
+    def test_old_librdkafka(self) -> None:
+        """A final message with the client's nonce twice is accepted, as by Apache Kafka."""
+        for before in ("", NONCE):
+            end, _ = self.exchange("pencil")
+            self.send_proof(end, before)
+        end, _ = self.exchange("pencil")
+        self.assertRaises(SaslError, end.final, FINAL.replace(b"r=rOpr", b"r=xOpr"))
+
+    def send_proof(self, end: ScramServer, before: str) -> None:
+        """Send a final message whose nonce has a text in front."""
+        bare = f"c=biws,r={before}{NONCE}{SERVER_NONCE}"
+        salted = salted_password("pencil")
+        client_key = SHA_256.hmac(salted, b"Client Key")
+        message = f"{FIRST.decode()[3:]},{CHALLENGE.decode()},{bare}".encode()
+        signature = SHA_256.hmac(SHA_256.digest(client_key), message)
+        proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+        end.final(f"{bare},p={base64.b64encode(proof).decode()}".encode())
+
     def test_final_first(self) -> None:
         """A proof before the challenge is refused."""
         self.assertRaises(SaslError, server().final, FINAL)

@@ -1,0 +1,1 @@
+"""``kafkatx users``: SCRAM credentials of users, and files of users."""

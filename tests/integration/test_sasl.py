@@ -337,7 +337,14 @@ class ClusterTests(SynchronousTestCase):
             }
             for broker in cluster.brokers.values():
                 with Cluster(sasl_address(broker), dial=dial_with(login)) as client:
-                    until(lambda client=client: len(client.brokers()) == 3, "each broker knows alice")
+
+                    def knows(client: Cluster = client) -> bool:
+                        try:
+                            return len(client.brokers()) == 3
+                        except AuthenticationFailed:
+                            return False
+
+                    until(knows, "each broker knows alice")
             producer = Producer(
                 {"bootstrap.servers": sasl_address(cluster.brokers[1]), **login, "acks": "all"}
             )

@@ -192,7 +192,7 @@ def remove(
     bootstrap: str,
     timeout: float,
 ) -> None:
-    """Remove a user, who loses the connections that used the credentials."""
+    """Remove a user, who loses the connections that used it."""
     _check_places(path, offline, data, config)
     if path is not None:
         from kafkatx.cli.users.offline import UsersFile

@@ -78,10 +78,18 @@ class ParseClientTests(SynchronousTestCase):
             self.assertIn(f"Kafka option '{name}' is not supported", str(error))
 
     def test_never_less_safe_than_asked(self) -> None:
-        """SASL is not there yet, and a misspelt isolation level does not read all records."""
-        for name, value in (("security.protocol", "SASL_SSL"), ("isolation.level", "committed")):
+        """A misspelt protocol is not plain text, and a misspelt isolation level does not read all records."""
+        for name, value in (("security.protocol", "SASL"), ("isolation.level", "committed")):
             error = self.assertRaises(SettingError, parse_client, {**BOOTSTRAP, f"kafka.{name}": value})
             self.assertIn(f"kafka.{name}={value}", str(error))
+
+    def test_login(self) -> None:
+        """The settings of a login reach the workers, and are not in the text of the options."""
+        login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": "sesame"}
+        given = {"security.protocol": "sasl_plaintext", **login}
+        client = parse_client({**BOOTSTRAP, **{f"kafka.{name}": value for name, value in given.items()}})
+        self.assertEqual(client.security, {**login, "security.protocol": "SASL_PLAINTEXT"})
+        self.assertNotIn("sesame", repr(client))
 
     def test_isolation_level(self) -> None:
         """Committed records only, in any case of the word; all records by default."""

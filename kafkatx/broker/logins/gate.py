@@ -62,6 +62,8 @@ class Gate:
         key, version = _API.unpack_from(frame)
         if key not in _ALLOWED[login.state]:
             raise ProtocolViolation(self._refusal(key))
+        if login.state is State.INITIAL and self._protocol == "SASL_SSL":
+            login.count()
         if key == API_VERSIONS.key and version in API_VERSIONS.versions:
             login.state = State.HANDSHAKE
         return self._dispatch.answer(frame, peer)

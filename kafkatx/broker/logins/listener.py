@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from twisted.cred.portal import Portal
-from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.internet.interfaces import IAddress
 from twisted.logger import Logger
 
 from kafkatx.broker.broker import Broker
@@ -18,8 +18,9 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import Listener, is_loopback
 from kafkatx.config.table.security import sasl as s
 from kafkatx.errors import SettingError
+from kafkatx.net.admission.held_off import HeldOff
+from kafkatx.net.admission.unauthenticated import Unauthenticated
 from kafkatx.net.connection import KafkaConnection
-from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Requests
 from kafkatx.net.server import KafkaServerFactory, ListenerFactory
 from kafkatx.security.sasl import plain
@@ -39,8 +40,7 @@ class SaslListener:
         listener: Listener,
         config: BrokerConfig,
         checkers: Checkers,
-        clock: IReactorTime,
-        log: LimitedLog,
+        server: KafkaServerFactory,
         now_ms: Callable[[], int],
     ) -> None:
         """Make the portals.
@@ -49,8 +49,10 @@ class SaslListener:
         """
         self.name = listener.name
         self.protocol = listener.protocol
-        self.clock = clock
-        self.log = log
+        self.has_tls = listener.has_tls
+        self.clock = server.clock
+        self.log = server.log
+        self.unauthenticated: Unauthenticated = server.unauthenticated
         self.now_ms = now_ms
         values = config.of_listener(listener.name)
         self.limits = LoginLimits(
@@ -95,7 +97,7 @@ class SaslListener:
     def revoke(self, mechanism: str, user: str) -> None:
         """Close the connections of a user whose credentials are deleted."""
         for login in tuple(self._logins.get((mechanism, user), ())):
-            login.revoke(f"the {mechanism} credentials of {user!r} were deleted")
+            login.drop(f"the {mechanism} credentials of {user!r} were deleted")
 
 
 class SaslFactory(ListenerFactory):
@@ -107,10 +109,10 @@ class SaslFactory(ListenerFactory):
         super().__init__(server, requests, listener)
         self.rules = rules
 
-    def buildProtocol(self, addr: IAddress | None) -> KafkaConnection | None:
-        """Return a connection whose client has to log in, or None if there are too many."""
+    def buildProtocol(self, addr: IAddress | None) -> KafkaConnection | HeldOff | None:
+        """Return a connection whose client has to log in, one that is held off, or None."""
         connection = super().buildProtocol(addr)
-        if connection is not None:
+        if isinstance(connection, KafkaConnection):
             rules, requests = self.rules, self._requests
             login = ConnectionLogin(rules, connection, requests, self.server.max_request_bytes)
             gate = Gate(login, requests, rules.protocol)
@@ -151,9 +153,7 @@ class SaslListeners:
         :raises SettingError: a mechanism lacks a setting, or has a wrong one.
         """
         try:
-            rules = SaslListener(
-                listener, self._config, self._checkers, server.clock, server.log, self._now_ms
-            )
+            rules = SaslListener(listener, self._config, self._checkers, server, self._now_ms)
         except SettingError as error:
             raise SettingError(f"listeners: {listener.name}: {error}") from None
         self.listeners[listener.name] = rules

@@ -29,6 +29,7 @@ from twisted.internet.task import deferLater
 
 from kafkatx.broker.logins.exchanges import Exchange, Step, make_exchange
 from kafkatx.errors import ErrorCode
+from kafkatx.net.admission.unauthenticated import Unauthenticated
 from kafkatx.net.connection import KafkaConnection
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Reply, Requests, Session
@@ -67,7 +68,9 @@ class Rules(Protocol):
     """The listener as its logins see it: :class:`kafkatx.broker.logins.listener.SaslListener`."""
 
     name: str
+    has_tls: bool
     limits: LoginLimits
+    unauthenticated: Unauthenticated
     clock: IReactorTime
     log: LimitedLog
     now_ms: Callable[[], int]
@@ -102,6 +105,7 @@ class ConnectionLogin:
         self._gate: Requests | None = None
         self._exchange: Exchange | None = None
         self._steps = 0
+        self._counted = False
         self._timer: IDelayedCall | None = None
 
     def begin(self, gate: Requests) -> None:
@@ -110,6 +114,18 @@ class ConnectionLogin:
         self._connection.peer.login = self
         self._connection.peer.when_lost.append(self._lost)
         self._close_gate(self._rules.limits.max_bytes)
+        if not self._rules.has_tls:
+            self.count()
+
+    def count(self) -> None:
+        """Count the connection among those that are not authenticated; TLS counts its own before."""
+        if not self._counted:
+            self._counted = True
+            self._rules.unauthenticated.add(self, self._connection.peer.host)
+
+    def drop(self, reason: str) -> None:
+        """Close the connection at once, and log why."""
+        self._connection.abort(reason)
 
     def _close_gate(self, max_bytes: int) -> None:
         assert self._gate is not None
@@ -126,6 +142,7 @@ class ConnectionLogin:
 
     def _lost(self) -> None:
         self._set_timer(None, self._lost)
+        self._rules.unauthenticated.remove(self)
         self._rules.lost(self)
 
     # --- SaslHandshake
@@ -228,6 +245,7 @@ class ConnectionLogin:
         self._connection.use(self._dispatch, self._max_bytes)
         lifetime_ms = self._lifetime_ms(identity)
         self._set_timer(None if lifetime_ms is None else lifetime_ms / 1000, self._expire)
+        self._rules.unauthenticated.remove(self)
         self._rules.logged_in(self)
         return lifetime_ms or 0
 
@@ -243,7 +261,3 @@ class ConnectionLogin:
         self.state = State.EXPIRED
         assert self._gate is not None
         self._connection.use(self._gate, self._max_bytes)
-
-    def revoke(self, reason: str) -> None:
-        """Close the connection at once: its user may not be here any more."""
-        self._connection.abort(reason)

@@ -144,7 +144,7 @@ class LoginTestCase(BrokerTestCase):
             },
         )
         listeners = SaslListeners(config, self.broker, None)
-        server = KafkaServerFactory(self.dispatch, Limits(MAX_BYTES, -1, -1, 100, 100), self.clock)
+        server = KafkaServerFactory(self.dispatch, Limits(MAX_BYTES, -1, -1), self.clock)
         self.listeners = listeners
         return listeners.factory(LISTENER, self.dispatch, server)
 

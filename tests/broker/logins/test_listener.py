@@ -18,9 +18,7 @@ class ListenerTests(LoginTestCase):
         named = {"listeners": f"SASL://{listener.host}:9092", **settings}
         named["listener.security.protocol.map"] = "SASL:SASL_PLAINTEXT"
         made = SaslListeners(BrokerConfig.load(None, named), self.broker, None)
-        made.factory(
-            listener, self.dispatch, KafkaServerFactory(self.dispatch, Limits(1, 1, 1, 1, 1), self.clock)
-        )
+        made.factory(listener, self.dispatch, KafkaServerFactory(self.dispatch, Limits(1, 1, 1), self.clock))
         return made
 
     def test_clear_text(self) -> None:

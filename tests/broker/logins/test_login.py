@@ -215,6 +215,30 @@ class LimitTests(LoginTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
 
+class UnauthenticatedTests(LoginTestCase):
+    def test_of_one_address(self) -> None:
+        """An address that does not log in pushes out its own oldest connection; those that did stay."""
+        self.factory.server.unauthenticated.most = 2
+        good = self.connect()
+        good.log_in(self.plain())
+        first, second, third = self.connect(), self.connect(), self.connect()
+        self.assertEqual([peer.closed for peer in (good, first, second, third)], [False, True, False, False])
+        for peer in (second, third):
+            peer.leave()
+        self.assertEqual(len(self.factory.server.unauthenticated), 0)
+
+    def test_over_tls(self) -> None:
+        """A connection over TLS is counted from its first request on, since TLS counts it before."""
+        self.factory.rules.has_tls = True
+        self.factory.rules.protocol = "SASL_SSL"
+        peer = self.connect()
+        self.assertEqual(len(self.factory.server.unauthenticated), 0)
+        peer.ask(VERSIONS, 3)
+        self.assertEqual(len(self.factory.server.unauthenticated), 1)
+        peer.log_in(self.plain())
+        self.assertEqual(len(self.factory.server.unauthenticated), 0)
+
+
 class SessionTests(LoginTestCase):
     sasl: ClassVar[Mapping[str, str]] = {f"{PREFIX}plain.connections.max.reauth.ms": "60000"}
 

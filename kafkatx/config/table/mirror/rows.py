@@ -12,7 +12,7 @@ import re
 import attrs
 
 from kafkatx.config.table.row import ConfigType, Section, Setting, by_name
-from kafkatx.config.table.security import tls
+from kafkatx.config.table.security import sasl, tls
 
 PREFIX = "mirror."
 NAME = re.compile("[A-Za-z0-9_-]{1,64}")
@@ -139,12 +139,14 @@ _number("max.partition.fetch.bytes", "Approximate size of one partition's part o
 CLIENT.string(
     "security.protocol",
     "PLAINTEXT",
-    "Protocol of the source's listener: PLAINTEXT or SSL.",
-    choices=("PLAINTEXT", "SSL"),
+    "Protocol of the source's listener: PLAINTEXT, SSL, or with a login SASL_PLAINTEXT or SASL_SSL.",
+    choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     dynamic=True,
 )
 CLIENT.settings += [
-    attrs.evolve(row, dynamic=row.type is not ConfigType.PASSWORD, aliases=()) for row in tls.SHARED.settings
+    attrs.evolve(row, dynamic=row.type is not ConfigType.PASSWORD, aliases=())
+    for row in (*tls.SHARED.settings, *sasl.CLIENT.settings)
+    if row.type is not ConfigType.CLASS
 ]
 
 FAMILIES = (FAMILY, CLIENT)

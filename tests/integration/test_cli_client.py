@@ -12,6 +12,7 @@ from typing import IO
 
 from tests.integration.clients import new_topic
 from tests.integration.test_cli import COMMAND, TIMEOUT_S, ProcessCase, environment, next_line
+from tests.schemas.http_registry import HttpRegistry
 
 
 class GroupTests(ProcessCase):
@@ -45,6 +46,21 @@ class GroupTests(ProcessCase):
         self.assertEqual(sorted(text.splitlines(True)), sorted([*wanted, b"%b k v\n" % other.encode()]))
         rows = self.run_command("consume", "-G", new_topic(), other, "-e", "-J").splitlines()
         self.assertEqual([(json.loads(row)["key"], json.loads(row)["broker"]) for row in rows], [("k", 0)])
+
+    def test_decoded(self) -> None:
+        """Messages with schemas are decoded; one without is an error, and is not committed."""
+        topic = new_topic()
+        with HttpRegistry() as server:
+            registry = ("--registry", server.url)
+            schema = '{"type":"record","name":"N","fields":[{"name":"n","type":"int"}]}'
+            lines = [b'{"n":%d}\n' % n for n in range(3)]
+            self.run_command("produce", topic, "--schema", schema, *registry, data=b"".join(lines))
+            member = ("consume", "-G", self.group, topic, "-e", "--decode", "avro", *registry)
+            self.assertEqual(self.run_command(*member), b"".join(lines))
+            self.run_command("produce", topic, data=b"no schema\n")
+            self.assertEqual(self.run_command(*member, code=1), b"")
+            self.assertIn(f"{topic} [0] offset 3", self.errors)
+        self.assertEqual(self.lag(), ["3", "4", "1"])
 
     def test_end(self) -> None:
         """With -o end a new group begins with what comes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,13 +11,13 @@ import click
 
 from kafkatx.cli.messages.group_consume import consume_group
 from kafkatx.cli.messages.partition_copy import copy
-from kafkatx.cli.messages.schema_lines import DecodedRenderer, open_readers
+from kafkatx.cli.messages.schema_lines import open_decoding
 from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import client_settings, cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, names_argument, refused
 from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.options.positions import BEGINNING, END, BadPosition, Position, parse, resolve
-from kafkatx.cli.options.registry import TYPES, open_registry, registry_option
+from kafkatx.cli.options.registry import TYPES, registry_option
 from kafkatx.cli.output.console import BadProperty, ConsoleRenderer
 from kafkatx.cli.output.renderer import (
     BadFormat,
@@ -221,8 +220,6 @@ def consume(
         idle_s = timeout_ms / 1000
     if group is not None:
         _check_group(start, stop_ms, wanted)
-        if decode is not None or decode_key is not None:
-            raise click.UsageError("--decode and --group exclude each other: decode without a group")
         make: Callable[[str], Renderer] | None = None if as_json else output.renderer
         audit = {"audit.interval.ms": audit_interval_ms, "audit.topic": audit_topic}
         settings = {
@@ -231,20 +228,25 @@ def consume(
             "isolation.level": isolation,
             **audit,
         }
-        consume_group(settings, topics, start == END, make, count, stop_at_end, stdout_bytes(), idle_s)
+        with open_decoding(registry, timeout, decode, decode_key) as decoding:
+            wrap = None if decoding is None else decoding.wrap
+            out = stdout_bytes()
+            consume_group(settings, topics, start == END, make, count, stop_at_end, out, idle_s, wrap)
         return
     if audit_interval_ms:
         raise click.UsageError("--audit-interval-ms: only a group's members announce what they read (-G)")
     if len(topics) > 1:
         raise click.UsageError("several topics: only a group reads them (-G), or `kafkatx tail`")
-    with connect(bootstrap, timeout) as cluster, ExitStack() as opened:
+    with (
+        connect(bootstrap, timeout) as cluster,
+        open_decoding(registry, timeout, decode, decode_key) as decoding,
+    ):
         state = cluster.topic(topic)
         partitions = _partitions(state, wanted)
         if as_json:
             rows = JsonRenderer(topic, {p: partition.leader for p, partition in state.partitions.items()})
-        if decode is not None or decode_key is not None:
-            readers = open_readers(opened.enter_context(open_registry(registry, timeout)), decode, decode_key)
-            rows = DecodedRenderer(rows, topic, *readers)
+        if decoding is not None:
+            rows = decoding.wrap(rows, topic)
         level = ISOLATION_LEVELS.index(isolation)
         ranges = resolve(cluster, topic, partitions, start, stop_ms, stop_at_end, level)
         endless = any(end is None for _, end in ranges.values()) and count is None and idle_s is None

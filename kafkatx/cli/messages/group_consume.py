@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from kafkatx.cli.options.cluster import first_contact
 from kafkatx.cli.output.progress import ProgressBar
-from kafkatx.cli.output.records import MakeRenderer, Rows
+from kafkatx.cli.output.records import MakeRenderer, Rows, WrapRenderer
 from kafkatx.cli.output.terminal import interactive
 from kafkatx.cli.process.signals import Stop, die
 
@@ -45,6 +45,7 @@ def consume_group(
     stop_at_end: bool,
     out: IO[bytes],
     idle_s: float | None = None,
+    wrap: WrapRenderer | None = None,
 ) -> None:
     """Join the group, print the records that it assigns, commit what is printed.
 
@@ -56,7 +57,9 @@ def consume_group(
     :param make: None prints JSON.
     :param count: stop after this many messages; *stop_at_end* at the ends of all assigned partitions.
     :param idle_s: stop after this long without a message.
+    :param wrap: applied to each topic's renderer, as for :class:`Rows`.
     :raises UnknownTopic: one of them is not there.
+    :raises KafkaTXError: a message cannot be decoded; it, and those returned with it, are not committed.
     :raises KeyboardInterrupt: a signal asked for the end; what is printed is committed.
     :raises BrokenPipeError: the reader of *out* has gone; what it may not have seen is not committed.
     """
@@ -76,7 +79,7 @@ def consume_group(
         _check(topics, Admin(beside=consumer))
         contact.over()
         consumer.subscribe(topics, listener=joined)
-        rows = Rows(consumer, make)
+        rows = Rows(consumer, make, wrap)
         moved_at = time.monotonic()
         with stop.listening():
             while left is None or left > 0:

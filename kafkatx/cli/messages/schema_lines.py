@@ -7,7 +7,8 @@ kafka-avro-console-producer; plain JSON is taken as well (:mod:`kafkatx.schemas.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -28,7 +29,7 @@ Convert = Callable[["bytes | None"], "bytes | None"]
 
 URL, VALUE_SCHEMA, KEY_SCHEMA = "schema.registry.url", "value.schema", "key.schema"
 PROPERTIES = (URL, VALUE_SCHEMA, KEY_SCHEMA)
-"""Of kafka-avro-console-producer."""
+"""The properties of kafka-avro-console-producer that are taken."""
 
 
 def schema_options(command: F) -> F:
@@ -191,14 +192,39 @@ class DecodedRenderer:
         return made
 
 
-def open_readers(
-    registry: BlockingRegistry, decode: str | None, decode_key: str | None
-) -> tuple[MessageReader | None, MessageReader | None]:
-    """Return the readers of keys and of values."""
-    from kafkatx.blocking.registry.coders import MessageReader
-    from kafkatx.schemas.messages.formats import NAMES
+@attrs.frozen
+class Decoding:
+    """The readers of keys and values, which all topics share; None: bytes stay as they are."""
 
-    return (
-        None if decode_key is None else MessageReader(registry, NAMES[decode_key], is_key=True),
-        None if decode is None else MessageReader(registry, NAMES[decode]),
-    )
+    key: MessageReader | None
+    value: MessageReader | None
+
+    @classmethod
+    def of(cls, registry: BlockingRegistry, decode: str | None, decode_key: str | None) -> Decoding:
+        """Make readers of the languages that the options name."""
+        from kafkatx.blocking.registry.coders import MessageReader
+        from kafkatx.schemas.messages.formats import NAMES
+
+        return cls(
+            None if decode_key is None else MessageReader(registry, NAMES[decode_key], is_key=True),
+            None if decode is None else MessageReader(registry, NAMES[decode]),
+        )
+
+    def wrap(self, rows: Renderer, topic: str) -> Renderer:
+        """Return a renderer of the decoded messages of a topic."""
+        return DecodedRenderer(rows, topic, self.key, self.value)
+
+
+@contextmanager
+def open_decoding(
+    registry: str, timeout_s: float, decode: str | None, decode_key: str | None
+) -> Iterator[Decoding | None]:
+    """Return what decodes messages by a registry while the context lasts; None if no option asks for it.
+
+    :raises SettingError: *registry* is no address.
+    """
+    if decode is None and decode_key is None:
+        yield None
+        return
+    with open_registry(registry, timeout_s) as client:
+        yield Decoding.of(client, decode, decode_key)

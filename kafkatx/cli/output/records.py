@@ -16,16 +16,23 @@ if TYPE_CHECKING:
 MakeRenderer = Callable[[str], Renderer]
 """Makes the renderer of one topic."""
 
+WrapRenderer = Callable[[Renderer, str], Renderer]
+"""Changes messages of a topic before a renderer gets them."""
+
 
 class Rows:
     """Prints messages of several topics.
 
     :param make: None: one JSON object a message.
+    :param wrap: applied to each renderer; None: messages are as they are.
     """
 
-    def __init__(self, consumer: Consumer, make: MakeRenderer | None) -> None:
+    def __init__(
+        self, consumer: Consumer, make: MakeRenderer | None, wrap: WrapRenderer | None = None
+    ) -> None:
         self._consumer = consumer
         self._make = make or self._json
+        self._wrap = wrap
         self._renderers: dict[str, Renderer] = {}
 
     def render(self, found: Mapping[TopicPartition, list[Record]]) -> bytes:
@@ -34,9 +41,13 @@ class Rows:
         for place, records in found.items():
             renderer = self._renderers.get(place.topic)
             if renderer is None:
-                renderer = self._renderers[place.topic] = self._make(place.topic)
+                renderer = self._renderers[place.topic] = self._new(place.topic)
             pieces.append(renderer.render(place.partition, _columns(records, renderer.wants_headers)))
         return b"".join(pieces)
+
+    def _new(self, topic: str) -> Renderer:
+        made = self._make(topic)
+        return made if self._wrap is None else self._wrap(made, topic)
 
     def _json(self, topic: str) -> Renderer:
         known = self._consumer.client.cluster.metadata.topics.get(topic)

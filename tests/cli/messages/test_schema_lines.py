@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from kafkatx.cli.messages.consume import renderer
+from kafkatx.cli.messages.schema_lines import open_decoding
+from kafkatx.cli.output.records import Rows
+from kafkatx.errors import KafkaTXError
 from kafkatx.schemas.framing import prefix
 from tests.cli.command_case import CommandCase
+from tests.cli.fake_consumer import A0, B1, FakeConsumer, records
 from tests.schemas.http_registry import HttpRegistry
 from tests.schemas.messages.test_avro import USER
 
@@ -96,5 +103,21 @@ class SchemaLinesTests(CommandCase):
         self.assertIn("t [0] offset 0 (schema 9)", self.err.text())
 
     def test_group(self) -> None:
-        """--decode and --group exclude each other."""
-        self.consume("--decode", "avro", "--group", "g", code=2)
+        """A group's messages are decoded, too, those of all topics by one registry."""
+        self.server.registry.add("t-value", USER)
+        consumer: Any = FakeConsumer()
+        found = {
+            place: records(place, 5, prefix(1) + data) for place, data in ((A0, ANN_BYTES), (B1, BEN_BYTES))
+        }
+        with open_decoding(self.server.url, 5, "avro", None) as decoding:
+            assert decoding is not None
+            rows = Rows(
+                consumer, partial(renderer, format_text=r"%t %s\n", key=None, end=""), wrap=decoding.wrap
+            )
+            self.assertEqual(
+                rows.render(found).splitlines(),
+                [b'a {"id":1,"name":"ann","age":null}', b'b {"id":2,"name":"ben","age":7}'],
+            )
+            error = self.assertRaises(KafkaTXError, rows.render, {A0: records(A0, 7, b"x")})
+        self.assertIn("a [0] offset 7", str(error))
+        self.assertEqual(len(self.server.headers), 1)

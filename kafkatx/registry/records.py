@@ -62,7 +62,7 @@ class ModeRecord:
 
 @attrs.frozen
 class DeleteSubjectRecord:
-    """All versions of a subject up to one are deleted, softly."""
+    """The soft deletion of all versions of a subject up to one."""
 
     subject: str
     version: int

@@ -79,7 +79,7 @@ class ParsedSchema(Protocol):
 
 
 class SchemaEngine(Protocol):
-    """Understands one language. Both methods may take long: they are called in a worker."""
+    """The engine of one schema language. Both methods may take long: they are called in a worker."""
 
     def parse(self, schema: Schema, dependencies: Dependencies, *, stored: bool = False) -> ParsedSchema:
         """Parse a schema.

@@ -6,7 +6,7 @@ from __future__ import annotations
 class Budget:
     """Bytes that may be held at the same time.
 
-    :ivar held: those that are.
+    :ivar held: the number of bytes that are held now.
     """
 
     def __init__(self, most_bytes: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WebServerFactory(ServerFactory):
-    """Makes the connections of a site, within limits.
+    """The factory of a site's connections, within limits.
 
     :ivar channels: the open connections.
     :ivar bodies: the bytes of all bodies.

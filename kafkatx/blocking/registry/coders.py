@@ -19,7 +19,7 @@ from kafkatx.schemas.types import Schema, SchemaType
 
 
 class MessageWriter:
-    """Writes messages of one subject, with the schema's id before them.
+    """A writer of messages of one subject, with the schema's id before them.
 
     :ivar registered: the schema.
     """
@@ -48,7 +48,7 @@ class Message:
 
 
 class MessageReader:
-    """Reads messages of one schema language.
+    """A reader of messages of one schema language.
 
     :ivar is_key: they are keys: the header has another name.
     """

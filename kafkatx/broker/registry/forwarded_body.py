@@ -19,9 +19,9 @@ class BodyTooLarge(KafkaTXError):
 
 
 class BodyReader(Protocol):
-    """Collects a body.
+    """A collector of the body of a forwarded request's answer.
 
-    :ivar done: fires with it, or fails.
+    :ivar done: fires with the body, or fails.
     :ivar size: the bytes that were taken from the budget; the caller gives them back.
     """
 

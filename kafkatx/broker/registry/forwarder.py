@@ -57,7 +57,7 @@ class _Body:
 
 
 class Forwarder:
-    """Sends requests to leaders.
+    """The sender of requests to leaders.
 
     :param timeout_s: seconds until an answer must have begun.
     """

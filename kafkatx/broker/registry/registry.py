@@ -31,10 +31,10 @@ from kafkatx.registry.state import RegistryState
 T = TypeVar("T")
 
 Steps = Generator[Inspection, Inspected, T]
-"""What needs an engine: see :mod:`kafkatx.registry.registration`."""
+"""A command or a question that asks for inspections: see :mod:`kafkatx.registry.registration`."""
 
 MOST_ATTEMPTS = 5
-"""How often a change begins again because another writer has written to the topic meanwhile."""
+"""Attempts at a change; each begins again because another program has written to the topic meanwhile."""
 
 
 class SchemaRegistry:
@@ -95,7 +95,7 @@ class SchemaRegistry:
         return log if log.leads and log is self._log else None
 
     async def find(self, steps: Callable[[RegistryState], Steps[T]]) -> T:
-        """Answer what needs an engine, and changes nothing.
+        """Answer a question that needs inspections; it changes nothing.
 
         :raises RegistryError: as the steps, or this broker leads no more.
         """

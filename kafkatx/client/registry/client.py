@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class RegistryClient:
-    """Sends requests to a schema registry::
+    """A client of a schema registry::
 
         client = RegistryClient.of({"schema.registry.url": "http://127.0.0.1:8081"}, reactor)
         await client.send(requests.subjects())

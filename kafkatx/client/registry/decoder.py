@@ -35,7 +35,7 @@ _NO_HEADERS = (b"", b"\0")
 
 @implementer(IRegistryDecoder, IBatchDecoder)
 class RegistryDecoder:
-    """Decodes messages of one schema language, whatever schemas they were written with.
+    """A decoder of messages of one schema language, whatever schemas they were written with.
 
     Readers are kept by the first five bytes of messages, or by the value of the header.
     """

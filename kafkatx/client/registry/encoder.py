@@ -29,7 +29,7 @@ _Headers = tuple[tuple[str, bytes], ...]
 
 @implementer(IRegistryEncoder, IPreparing)
 class RegistryEncoder:
-    """Encodes values of one schema language.
+    """An encoder of values of one schema language.
 
     Writers are kept by topic and class of the value: a class may tell its schema (``__schema__``; a class of
     Protobuf messages does), all others are written with the schema of the settings.

@@ -48,7 +48,7 @@ _NO_ANSWER = (
 
 
 class Transport:
-    """Sends requests; begins with the address that answered last."""
+    """The sender of requests; it begins with the address that answered last."""
 
     def __init__(self, settings: RegistrySettings, reactor: IReactorTime) -> None:
         self._settings = settings
@@ -122,7 +122,7 @@ def _reason(error: BaseException) -> str:
 
 
 class _Collector(Protocol):
-    """Collects the body of a reply, up to :data:`MAX_REPLY_BYTES`."""
+    """A collector of a reply's body, up to :data:`MAX_REPLY_BYTES`."""
 
     def __init__(self) -> None:
         self.done: Deferred[bytes] = Deferred(lambda _: self._abort())

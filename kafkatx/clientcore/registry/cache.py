@@ -13,7 +13,7 @@ NEGATIVE_S = 5.0
 
 
 class SchemaCache(Generic[K, V]):
-    """Values by key, at most *capacity*; if it is full, the one that was added first gives way.
+    """A cache of at most *capacity* values by key; if it is full, the one that was added first gives way.
 
     :ivar found: the values; to be read directly, not changed.
     """

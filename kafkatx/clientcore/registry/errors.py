@@ -34,4 +34,4 @@ class RegistryError(KafkaTXError):
 
 
 class RegistryUnavailable(KafkaTXError):
-    """No registry of ``schema.registry.url`` answers, or its answer is not that of a registry."""
+    """The error if no address of ``schema.registry.url`` answers as a registry does."""

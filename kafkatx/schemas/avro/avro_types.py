@@ -89,7 +89,7 @@ class Named:
 
 @attrs.define(eq=False)
 class Fixed(Named):
-    """Bytes of one size."""
+    """A type of bytes of one size."""
 
     size: int
     kind: Final = "fixed"

@@ -22,7 +22,7 @@ from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaTyp
 
 
 class AvroFormat:
-    """Values are what fastavro takes: a record is a dict, or an object with the fields of the record."""
+    """The format of Avro messages. Values are fastavro's; a record may be an object with its fields."""
 
     type = SchemaType.AVRO
     checked = True

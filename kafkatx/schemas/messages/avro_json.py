@@ -31,7 +31,7 @@ _DEEPEST = 200
 
 
 class AvroJson:
-    """Converts JSON to what the writer of a schema takes."""
+    """A converter of JSON to values for the writer of a schema."""
 
     def __init__(self, schema: Schema, dependencies: Dependencies) -> None:
         """Parse the schema.

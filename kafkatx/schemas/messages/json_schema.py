@@ -24,7 +24,9 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 
 class JsonSchemaFormat:
-    """Values are what JSON has; an object may also have the fields as attributes.
+    """The format of JSON messages with a schema.
+
+    Values are those of JSON; an object may also have the fields as attributes.
 
     :ivar checked: check each value.
     """

@@ -61,7 +61,7 @@ class Side:
 
 @attrs.frozen
 class Labels:
-    """Tells for each side if its file is of proto2, where a field always has a label."""
+    """The kinds of two files: True for proto2, where a field always has a label."""
 
     old_always: bool
     new_always: bool

@@ -49,7 +49,7 @@ def _file_lines(file: pb.FileDescriptorProto) -> Iterator[str]:
 
 
 class _Printer:
-    """Prints messages of a file of one syntax."""
+    """The printer of a file's messages, in one syntax."""
 
     def __init__(self, syntax: str) -> None:
         self._syntax = syntax

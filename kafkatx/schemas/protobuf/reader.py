@@ -12,7 +12,7 @@ _MOST_DIGITS: Final = 25
 
 
 class Reader:
-    """Takes words from the front of a text.
+    """The reader of a text's words, from the front.
 
     :ivar depth: messages, groups and values of options that are open.
     """

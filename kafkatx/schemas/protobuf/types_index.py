@@ -69,7 +69,7 @@ def resolve_names(file: pb.FileDescriptorProto, types: Mapping[str, NamedType]) 
 
 
 class _Resolver:
-    """Finds types from a place: in the messages and packages around it, the nearest first."""
+    """The look-up of types from a place: in the messages and packages around it, the nearest first."""
 
     def __init__(self, types: Mapping[str, NamedType]) -> None:
         self._types = types

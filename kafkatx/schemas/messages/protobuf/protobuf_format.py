@@ -18,7 +18,9 @@ Indexes = tuple[int, ...]
 
 
 class ProtobufFormat:
-    """Values to write are messages, dicts or objects with the fields; values that are read are messages.
+    """The format of Protobuf messages.
+
+    Values to write are messages, dicts or objects with the fields; values that are read are messages.
 
     Readers and writers take a class of messages, or make one from the schema. The schema of a class is the
     descriptor of its file, in base64, as Confluent's client for Python registers it.

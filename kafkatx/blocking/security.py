@@ -33,6 +33,11 @@ class SaslDial:
         return self._below(address, timeout_s)
 
 
+def is_tls(name: str) -> bool:
+    """Return True if a client setting is about TLS."""
+    return name.startswith("ssl.")
+
+
 def dial_for(settings: ClientSettings) -> Dial:
     """Return the function that connects as settings say.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,9 +16,10 @@ class HttpRegistry:
     :ivar registry: the registry; only to be changed while no request is in progress.
     :ivar headers: of each request.
     :ivar close_each: close the connection after each reply without saying so.
+    :param context: of TLS; None: the server speaks plain HTTP.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.registry = MemoryRegistry()
         self.headers: list[Any] = []
         self.close_each = False
@@ -43,10 +45,15 @@ class HttpRegistry:
             def log_message(self, format: str, *args: object) -> None:
                 """Log nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("0.0.0.0" if context else "127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' if context else ''}://127.0.0.1:{self.port}"
+        if context is not None:
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+            self._server.handle_error = lambda *arguments: None  # type: ignore[method-assign]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> HttpRegistry:

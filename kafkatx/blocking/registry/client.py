@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
-from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable
+from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable, tls_reason
 from kafkatx.clientcore.registry.plans import Plan
 from kafkatx.clientcore.registry.requests import ACCEPT, CONTENT_TYPE, MAX_REPLY_BYTES, Request
 from kafkatx.clientcore.registry.settings import Address, RegistrySettings
 from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.tls.extra import check_installed
 
 T = TypeVar("T")
 
@@ -21,7 +22,12 @@ class BlockingRegistry:
     """A client for one thread; it keeps one connection."""
 
     def __init__(self, settings: RegistrySettings) -> None:
+        """Read the certificates if an address is one of https.
+
+        :raises SettingError: one cannot be used, or the extra ``tls`` is not installed.
+        """
         self.settings = settings
+        self._tls = _context(settings) if settings.uses_tls else None
         self._at = 0
         self._connection: http.client.HTTPConnection | None = None
 
@@ -77,7 +83,7 @@ class BlockingRegistry:
                     raise
                 last = error
             except (OSError, http.client.HTTPException) as error:
-                why.append(f"{address.url}: {_reason(error)}")
+                why.append(f"{address.url}: {_reason(error, address)}")
             self.close()
             self._at = (self._at + 1) % len(addresses)
         if last is not None:
@@ -97,9 +103,8 @@ class BlockingRegistry:
     def _connect(self, address: Address) -> http.client.HTTPConnection:
         timeout_s = self.settings.connect_timeout_s
         if address.tls:
-            context = ssl.create_default_context()
             made: http.client.HTTPConnection = http.client.HTTPSConnection(
-                address.host, address.port, timeout=timeout_s, context=context
+                address.host, address.port, timeout=timeout_s, context=self._tls
             )
         else:
             made = http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
@@ -134,8 +139,22 @@ class BlockingRegistry:
             kept.close()
 
 
-def _reason(error: BaseException) -> str:
+def _context(settings: RegistrySettings) -> ssl.SSLContext:
+    if not settings.tls.given:
+        return ssl.create_default_context()  # which needs no further library
+    check_installed()
+    from kafkatx.tls.plain_socket import client_context
+    from kafkatx.tls.settings import load_tls
+
+    return client_context(load_tls(settings.tls))
+
+
+def _reason(error: BaseException, address: Address) -> str:
     if isinstance(error, TimeoutError):
         return "no reply in time"
+    if isinstance(error, ssl.SSLError):
+        unverified = getattr(error, "verify_message", None)
+        told = f"certificate verify failed: {unverified}" if unverified else str(error)
+        return tls_reason(told, address.host)
     strerror = getattr(error, "strerror", None)
     return str(strerror).lower() if strerror else f"{type(error).__name__}: {error}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import click
 
-from kafkatx.cli.options.registry import DEFAULT_REGISTRY, TYPES, open_registry, read_schema
+from kafkatx.cli.options.registry import TYPES, open_registry, read_schema
 from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SchemaOptions:
     key_schema: str | None = None
     schema_type: str | None = None
     subject: str | None = None
-    registry: str = DEFAULT_REGISTRY
+    registry: str = ""
 
     @property
     def wanted(self) -> bool:

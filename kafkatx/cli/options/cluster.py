@@ -160,10 +160,15 @@ def _say_wait(line: str) -> None:
 
 
 def client_settings(bootstrap: str, timeout_s: float) -> dict[str, object]:
-    """Return the same for a client of :mod:`kafkatx.client`, as its settings."""
+    """Return the same for a client of :mod:`kafkatx.client`, as its settings.
+
+    The settings of a schema registry are left out: see :func:`kafkatx.cli.options.registry.open_registry`.
+    """
+    from kafkatx.clientcore.tables.registry import NAMES
+
     timeout_ms = max(1, round(timeout_s * 1000))
     return {
-        **_properties,
+        **{name: value for name, value in _properties.items() if name not in NAMES},
         "bootstrap.servers": bootstrap,
         "client.id": "kafkatx",
         "request.timeout.ms": timeout_ms,

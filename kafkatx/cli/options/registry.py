@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import unquote
 
 import click
 
+from kafkatx.cli.options.cluster import command_config
+from kafkatx.cli.output.terminal import ask_password
 from kafkatx.errors import KafkaTXError
 
 if TYPE_CHECKING:
@@ -23,13 +26,14 @@ TYPES = ("avro", "json-schema", "protobuf")
 registry_option = click.option(
     "--registry",
     metavar="URL,...",
-    default=DEFAULT_REGISTRY,
+    default="",
     envvar="KAFKATX_REGISTRY",
-    show_default=True,
+    show_default=DEFAULT_REGISTRY,
     show_envvar=True,
-    help="Address of the schema registry; it may have user and password.",
+    help="Address of the schema registry; it may have a user. --command-config may have "
+    "schema.registry.url, basic.auth.user.info and schema.registry.ssl.*.",
 )
-"""Adds ``--registry``, passed as *registry*."""
+"""Adds ``--registry``, passed as *registry*; empty: not given."""
 
 type_option = click.option(
     "--type",
@@ -49,18 +53,45 @@ references_option = click.option(
 """Adds ``--reference``, passed as *references*."""
 
 
-def open_registry(
-    registry: str, timeout_s: float, settings: Mapping[str, object] | None = None
-) -> BlockingRegistry:
+def open_registry(registry: str, timeout_s: float) -> BlockingRegistry:
     """Return a client of the registry; it connects at its first use.
 
-    :raises SettingError: *registry* is no address.
+    :param registry: empty: the address in ``--command-config``, else that of ``kafkatx up``.
+    :raises SettingError: the address or another setting is wrong.
     """
     from kafkatx.blocking.registry import BlockingRegistry
 
     timeout_ms = max(1, round(timeout_s * 1000))
-    given = {"http.read.timeout.ms": timeout_ms, "http.connect.timeout.ms": min(timeout_ms, 10_000)}
-    return BlockingRegistry.of({"schema.registry.url": registry, **given, **(settings or {})})
+    times = {"http.read.timeout.ms": timeout_ms, "http.connect.timeout.ms": min(timeout_ms, 10_000)}
+    return BlockingRegistry.of({**times, **registry_settings(registry)})
+
+
+def registry_settings(registry: str) -> dict[str, str]:
+    """Return the settings of a registry's client: the address, and those in ``--command-config``.
+
+    If the address names a user without a password, and no setting has it, a terminal is asked for it.
+
+    :param registry: as for :func:`open_registry`.
+    """
+    from kafkatx.blocking.security import is_tls
+    from kafkatx.clientcore.tables.registry import NAMES, URL, USER_INFO
+
+    found = {name: value for name, value in command_config().items() if name in NAMES or is_tls(name)}
+    found[URL.name] = registry or found.get(URL.name) or DEFAULT_REGISTRY
+    user = _user_without_password(found[URL.name])
+    if user is not None and not any(name in found for name in (USER_INFO.name, *USER_INFO.aliases)):
+        password = ask_password(f"Password of {user} for the schema registry")
+        if password is not None:
+            found[USER_INFO.name] = f"{user}:{password}"
+    return found
+
+
+def _user_without_password(addresses: str) -> str | None:
+    for address in addresses.split(","):
+        user, at, _ = address.rpartition("://")[2].rpartition("@")
+        if at and ":" not in user:
+            return unquote(user)
+    return None
 
 
 def read_schema(place: str, kind: str | None, references: tuple[str, ...] = ()) -> Schema:

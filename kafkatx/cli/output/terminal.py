@@ -74,6 +74,14 @@ def confirm(question: str, yes: bool) -> None:
     click.confirm(printable(question), abort=True, err=True)
 
 
+def ask_password(question: str) -> str | None:
+    """Ask for a password on stderr, without showing it; None if standard input is not a terminal."""
+    if not interactive(sys.stdin):
+        return None
+    given: str = click.prompt(printable(question), hide_input=True, default="", show_default=False, err=True)
+    return given
+
+
 def show_json(fields: Mapping[str, object], compact: bool = False) -> None:
     """Print an object of JSON as a line on stdout; *compact* is without spaces."""
     separators = (",", ":") if compact else None

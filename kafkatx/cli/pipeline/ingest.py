@@ -197,13 +197,14 @@ def ingest(
 
 
 def _add_registry(settings: dict[str, str], decode: str | None, registry: str | None) -> None:
-    """Add the registry's address for decoders that use one: ``avro`` unless its schema is set."""
-    from kafkatx.cli.options.registry import DEFAULT_REGISTRY
+    """Add the settings of the registry for decoders that use one: ``avro`` unless its schema is set."""
+    from kafkatx.cli.options.registry import registry_settings
     from kafkatx.schemas.messages.formats import NAMES
     from kafkatx.spark.ingest.schema_resolver import URL
 
-    if decode in NAMES and URL not in settings and "avro.schema" not in settings:
-        settings[URL] = registry or DEFAULT_REGISTRY
+    if decode in NAMES and "avro.schema" not in settings:
+        for name, value in registry_settings(settings.get(URL) or registry or "").items():
+            settings.setdefault(name, value)
 
 
 def run(options: IngestOptions, master: str, conf: dict[str, str], as_json: bool, quiet: bool) -> int:

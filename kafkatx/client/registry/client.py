@@ -13,9 +13,11 @@ from kafkatx.clientcore.registry.plans import Plan
 from kafkatx.clientcore.registry.requests import Request
 from kafkatx.clientcore.registry.settings import RegistrySettings
 from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.tls.extra import check_installed
 
 if TYPE_CHECKING:
     from kafkatx.client.registry.transport import Transport
+    from kafkatx.net.tls.endpoints import TlsEndpoints
 
 T = TypeVar("T")
 
@@ -33,8 +35,13 @@ class RegistryClient:
     """
 
     def __init__(self, settings: RegistrySettings, reactor: IReactorTime) -> None:
+        """Read the certificates if an address is one of https.
+
+        :raises SettingError: one cannot be used, or the extra ``tls`` is not installed.
+        """
         self.settings = settings
         self.reactor = reactor
+        self._tls = _tls_endpoints(settings) if settings.uses_tls else None
         self._transport: Transport | None = None
         self._running: set[Deferred[object]] = set()
         self._closed = False
@@ -75,7 +82,7 @@ class RegistryClient:
         if self._transport is None:
             from kafkatx.client.registry.transport import Transport
 
-            self._transport = Transport(self.settings, self.reactor)
+            self._transport = Transport(self.settings, self.reactor, self._tls)
         try:
             return await self._transport.send(request)
         except CancelledError:
@@ -104,3 +111,12 @@ class RegistryClient:
             running.addErrback(lambda failure: None)
             running.cancel()
         return succeed(None) if self._transport is None else self._transport.close()
+
+
+def _tls_endpoints(settings: RegistrySettings) -> TlsEndpoints:
+    check_installed()
+    from kafkatx.net.tls.endpoints import TlsEndpoints
+    from kafkatx.tls.settings import load_tls
+
+    loaded = load_tls(settings.tls)
+    return TlsEndpoints(lambda: loaded, connect_timeout_s=settings.connect_timeout_s)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.defer import TimeoutError as TimedOut
+from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.error import ConnectError, ConnectionDone, DNSLookupError
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.web.client import (
+    URI,
     Agent,
     HTTPConnectionPool,
     PartialDownloadError,
@@ -21,15 +24,18 @@ from twisted.web.client import (
 )
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IBodyProducer, IResponse
+from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
 from kafkatx.clientcore.errors import ClientClosed
-from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable
+from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable, tls_reason
 from kafkatx.clientcore.registry.requests import ACCEPT, CONTENT_TYPE, MAX_REPLY_BYTES, Request
 from kafkatx.clientcore.registry.settings import Address, RegistrySettings
 
 T = TypeVar("T")
+
+MakeEndpoint = Callable[[Any, str, int], IStreamClientEndpoint]
+"""Makes an endpoint of (reactor, host, port)."""
 
 CONNECTIONS = 2
 """Connections that are kept open to each registry."""
@@ -47,15 +53,38 @@ _NO_ANSWER = (
 )
 
 
-class Transport:
-    """The sender of requests; it begins with the address that answered last."""
+@implementer(IAgentEndpointFactory)
+class _Endpoints:
+    """The endpoints of registries: over TCP, or over TLS with the certificates of our settings."""
 
-    def __init__(self, settings: RegistrySettings, reactor: IReactorTime) -> None:
+    def __init__(self, settings: RegistrySettings, reactor: Any, tls: MakeEndpoint | None) -> None:
+        self._reactor = reactor
+        self._connect_timeout_s = settings.connect_timeout_s
+        self._tls = tls
+
+    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
+        """Return the endpoint of an address."""
+        host = uri.host.decode("ascii")
+        if uri.scheme == b"http":
+            return HostnameEndpoint(self._reactor, host, uri.port, self._connect_timeout_s)
+        assert self._tls is not None, "an address with https needs TLS"
+        return self._tls(self._reactor, host, uri.port)
+
+
+class Transport:
+    """The sender of requests; it begins with the address that answered last.
+
+    :param tls: makes the endpoints of addresses with https.
+    """
+
+    def __init__(
+        self, settings: RegistrySettings, reactor: IReactorTime, tls: MakeEndpoint | None = None
+    ) -> None:
         self._settings = settings
         self._reactor: Any = reactor
         self._pool = HTTPConnectionPool(reactor)
         self._pool.maxPersistentPerHost = CONNECTIONS
-        self._agent = Agent(reactor, connectTimeout=settings.connect_timeout_s, pool=self._pool)
+        self._agent = Agent.usingEndpointFactory(reactor, _Endpoints(settings, reactor, tls), self._pool)
         self._first = 0
         self._closed = False
 
@@ -81,7 +110,7 @@ class Transport:
                     raise
                 last = error
             except _NO_ANSWER as error:
-                why.append(f"{addresses[at].url}: {_reason(error)}")
+                why.append(f"{addresses[at].url}: {_reason(error, addresses[at])}")
             else:
                 self._first = at
                 return result
@@ -112,13 +141,16 @@ class Transport:
         return closing
 
 
-def _reason(error: BaseException) -> str:
-    if isinstance(error, (TimedOut, CancelledError)):
+def _reason(error: BaseException, address: Address) -> str:
+    reasons: list[Failure] = getattr(error, "reasons", None) or []
+    cause: BaseException = reasons[0].value if reasons else error
+    if isinstance(cause, (TimedOut, CancelledError)):
         return "no reply in time"
-    reasons = getattr(error, "reasons", None)
-    if reasons:
-        return str(reasons[0].value)
-    return str(error) or type(error).__name__
+    if address.tls and type(cause).__module__.startswith(("OpenSSL.", "service_identity.")):
+        from kafkatx.net.tls.contexts import error_text  # not without TLS
+
+        return tls_reason(error_text(cause), address.host)
+    return str(cause) or type(cause).__name__
 
 
 class _Collector(Protocol):

@@ -35,3 +35,21 @@ class RegistryError(KafkaTXError):
 
 class RegistryUnavailable(KafkaTXError):
     """The error if no address of ``schema.registry.url`` answers as a registry does."""
+
+
+def tls_reason(reason: str, host: str) -> str:
+    """Return why TLS to a registry failed, with what to do.
+
+    :param reason: the reason as OpenSSL or Python tells it.
+    """
+    lowered = reason.lower()
+    if "mismatch" in lowered or "not valid for" in lowered or "doesn't match" in lowered:
+        return f"TLS: its certificate is for other hosts than {host}"
+    if "certificate verify failed" in lowered:
+        return (
+            f"TLS: {reason}: set schema.registry.ssl.truststore.location, or ssl.truststore.location, to the"
+            " authority that has signed its certificate"
+        )
+    if "wrong version number" in lowered or "packet length too long" in lowered or "record layer" in lowered:
+        return f"TLS: {reason}: it may speak plain HTTP there, for which the address begins with http://"
+    return f"TLS: {reason}"

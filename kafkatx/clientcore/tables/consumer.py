@@ -207,7 +207,7 @@ AUDIT_SERVER = AUDIT.string(
     "audit.server", "", "Name of this server in announcements. Empty: the host's name."
 )
 
-SECTIONS = (FETCHING, GROUP, ZOOKEEPER, AUDIT, registry.REGISTRY, registry.DECODING)
+SECTIONS = (FETCHING, GROUP, ZOOKEEPER, AUDIT, registry.REGISTRY, registry.TLS, registry.DECODING)
 
 KEPT = Section("", "")
 

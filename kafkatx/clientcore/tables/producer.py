@@ -157,7 +157,7 @@ TRANSACTION_TIMEOUT_MS = TRANSACTIONS.integer(
     unit="ms",
 )
 
-SECTIONS = (DELIVERY, BATCHES, PARTS, TRANSACTIONS, AUDIT, registry.REGISTRY, registry.ENCODING)
+SECTIONS = (DELIVERY, BATCHES, PARTS, TRANSACTIONS, AUDIT, registry.REGISTRY, registry.TLS, registry.ENCODING)
 
 KEPT = Section("", "")
 KEPT.boolean("partitioner.adaptive.partitioning.enable", True, "Slow brokers get as many records as others.")

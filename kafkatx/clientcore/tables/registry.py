@@ -4,7 +4,11 @@ serializers for Java.
 
 from __future__ import annotations
 
-from kafkatx.config.table.row import INT_MAX, Section
+from collections.abc import Mapping
+from typing import Any
+
+from kafkatx.config.table.row import INT_MAX, Section, Setting
+from kafkatx.config.table.security import tls
 
 REGISTRY = Section(
     "Schema registry",
@@ -14,7 +18,8 @@ REGISTRY = Section(
 URL = REGISTRY.names(
     "schema.registry.url",
     (),
-    "Addresses of a schema registry, `http://HOST:PORT`; if one does not answer, the next is asked.",
+    "Addresses of a schema registry, `http://HOST:PORT` or `https://HOST:PORT`; if one does not answer, the "
+    "next is asked.",
 )
 CREDENTIALS_SOURCE = REGISTRY.string(
     "basic.auth.credentials.source",
@@ -25,7 +30,7 @@ CREDENTIALS_SOURCE = REGISTRY.string(
 )
 USER_INFO = REGISTRY.optional_password(
     "basic.auth.user.info",
-    "User and password for the registry, as `user:password`.",
+    "User and password for the registry, as `user:password`. An address may name the user, too.",
     aliases=("schema.registry.basic.auth.user.info",),
 )
 BEARER_SOURCE = REGISTRY.string(
@@ -59,6 +64,22 @@ KEY_STRATEGY = REGISTRY.string(
     "as the name of Confluent's Java class.",
 )
 VALUE_STRATEGY = REGISTRY.string("value.subject.name.strategy", "TopicNameStrategy", "Likewise for values.")
+
+TLS = Section(
+    "TLS of the schema registry",
+    "For addresses with `https://`. If none of these settings is set, those without the prefix count.",
+)
+
+OWN_TLS: Mapping[str, Setting[Any]] = {
+    row.name: TLS.repeat(row, "schema.registry.", f"Like `{row.name}`, for the registry alone.")
+    for row in tls.SHARED.settings
+}
+"""The settings of this section, by their names without the prefix."""
+
+NAMES = frozenset(
+    name for part in (REGISTRY, TLS) for row in part.settings for name in (row.name, *row.aliases)
+)
+"""The names of all settings above: those of clients of a registry."""
 
 ENCODING = Section("Encoding with schemas", "Which schema a producer writes with.")
 

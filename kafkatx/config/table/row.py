@@ -126,6 +126,13 @@ class Section:
         self.settings.append(setting)
         return setting
 
+    def repeat(self, setting: Setting[T], prefix: str, doc: str) -> Setting[T]:
+        """Add a setting with the type and the default of another one, whose names get a prefix."""
+        aliases = tuple(prefix + alias for alias in setting.aliases)
+        return self._add(
+            attrs.evolve(setting, name=prefix + setting.name, aliases=aliases, doc=doc, dynamic=False)
+        )
+
     def boolean(self, name: str, default: bool, doc: str, **more: Unpack[Options]) -> Setting[bool]:
         """Add a boolean setting."""
         return self._add(

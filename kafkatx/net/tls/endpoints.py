@@ -33,6 +33,7 @@ class TlsEndpoints:
     :param settings: returns the current keys and certificates; each connection begins with those.
     :param below: makes the endpoints below TLS; None: TCP.
     :param refresh: brings the settings up to date before a connection; its Deferred never fails.
+    :param connect_timeout_s: the time-out of connecting over TCP.
     """
 
     def __init__(
@@ -40,16 +41,21 @@ class TlsEndpoints:
         settings: Callable[[], TlsSettings],
         below: MakeEndpoint | None = None,
         refresh: Callable[[IReactorTime], Deferred[None]] = lambda reactor: succeed(None),
+        connect_timeout_s: float = 30.0,
     ) -> None:
         self.refresh = refresh
         self._settings = settings
         self._below = below
+        self._connect_timeout_s = connect_timeout_s
         self._made_of: TlsSettings | None = None
         self._made: dict[str, ConnectionCreator] = {}
 
     def __call__(self, reactor: IReactorTime, host: str, port: int) -> IStreamClientEndpoint:
         """Return the endpoint of a broker."""
-        below = self._below(reactor, host, port) if self._below else HostnameEndpoint(reactor, host, port)
+        if self._below is not None:
+            below = self._below(reactor, host, port)
+        else:
+            below = HostnameEndpoint(reactor, host, port, self._connect_timeout_s)
         return _TlsEndpoint(self, below, reactor, host)
 
     def creator(self, host: str) -> ConnectionCreator:

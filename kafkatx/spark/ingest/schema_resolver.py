@@ -8,11 +8,13 @@ from typing import TypeVar
 import attrs
 
 from kafkatx.blocking.registry import BlockingRegistry
+from kafkatx.blocking.security import is_tls
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.clientcore.registry import plans, requests
 from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable
 from kafkatx.clientcore.registry.plans import Plan
 from kafkatx.clientcore.registry.replies import RegisteredSchema
+from kafkatx.clientcore.tables.registry import NAMES as CLIENT_SETTINGS
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.formats import NAMES
@@ -20,14 +22,6 @@ from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered
 
 URL = "schema.registry.url"
 SUBJECT, VERSION = "subject", "version"
-_CLIENT = (
-    URL,
-    "basic.auth.user.info",
-    "bearer.auth.token",
-    "http.connect.timeout.ms",
-    "http.read.timeout.ms",
-)
-SETTINGS = (*_CLIENT, SUBJECT, VERSION)
 
 T = TypeVar("T")
 
@@ -51,14 +45,16 @@ class SchemaResolver:
 
         :raises SettingError: one is unknown, wrong or missing.
         """
-        unknown = set(settings) - set(SETTINGS)
+        unknown = {name for name in settings if not _is_known(name)}
         if unknown:
             raise SettingError(
-                f"{min(unknown)}: decoder {decoder} with a schema registry knows {', '.join(SETTINGS)}"
+                f"{min(unknown)}: decoder {decoder} with a schema registry knows {SUBJECT}, {VERSION} and the"
+                f" settings of a registry's client, such as {URL}, basic.auth.user.info and ssl.*"
             )
         self._subject = settings.get(SUBJECT)
         self._version = _version(settings.get(VERSION, "latest"))
-        self._registry = BlockingRegistry.of({name: settings[name] for name in _CLIENT if name in settings})
+        client = {name: value for name, value in settings.items() if name not in (SUBJECT, VERSION)}
+        self._registry = BlockingRegistry.of(client)
         self.schemas = KnownSchemas(NAMES[decoder])
 
     def check(self) -> None:
@@ -149,6 +145,10 @@ def _registered(found: RegisteredSchema) -> Registered:
 def _version_of(subject: str, version: int) -> Plan[RegisteredSchema]:
     found = yield from plans.ask(requests.schema_version(subject, version))
     return (yield from plans.with_dependencies(found))
+
+
+def _is_known(name: str) -> bool:
+    return name in (SUBJECT, VERSION) or name in CLIENT_SETTINGS or is_tls(name)
 
 
 def _version(text: str) -> int:

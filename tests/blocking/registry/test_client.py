@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import subprocess
 import sys
 from typing import Any
@@ -14,6 +15,7 @@ from kafkatx.blocking.registry import BlockingRegistry
 from kafkatx.clientcore.registry import plans, requests
 from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable
 from kafkatx.schemas.types import Schema
+from tests.integration.tls_files import TlsFiles
 from tests.schemas.http_registry import HttpRegistry
 
 
@@ -75,3 +77,42 @@ class BlockingRegistryTests(SynchronousTestCase):
         """Its modules import no Twisted."""
         code = "import sys, kafkatx.blocking.registry; sys.exit('twisted.internet' in sys.modules)"
         subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TlsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Start a server with TLS."""
+        self.files = TlsFiles(self.mktemp())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.files.broker)
+        self.server = HttpRegistry(context)
+        self.server.__enter__()
+        self.addCleanup(self.server.__exit__)
+
+    def subjects(self, url: str = "", **more: object) -> list[str]:
+        """Ask for the subjects."""
+        with BlockingRegistry.of({"schema.registry.url": url or self.server.url, **more}) as client:
+            return client.send(requests.subjects())
+
+    def test_trusted(self) -> None:
+        """A registry is trusted by the settings of TLS; those of the registry alone come first."""
+        other = TlsFiles(self.mktemp())
+        self.assertEqual(self.subjects(**{"ssl.truststore.location": self.files.ca}), [])
+        both = {"ssl.truststore.location": other.ca, "schema.registry.ssl.truststore.location": self.files.ca}
+        self.assertEqual(self.subjects(**both), [])
+
+    def test_wrong_authority(self) -> None:
+        """A certificate of another authority is refused, with the setting that would change that."""
+        other = TlsFiles(self.mktemp())
+        for given in ({"ssl.truststore.location": other.ca}, {}):
+            error = self.assertRaises(RegistryUnavailable, self.subjects, **given)
+            self.assertIn("certificate verify failed", str(error))
+            self.assertIn("ssl.truststore.location", str(error))
+        self.assertEqual(self.server.headers, [])
+
+    def test_wrong_host(self) -> None:
+        """A certificate for another host is refused, unless the check is off."""
+        url, trusted = f"https://127.0.0.2:{self.server.port}", {"ssl.truststore.location": self.files.ca}
+        error = self.assertRaises(RegistryUnavailable, self.subjects, url, **trusted)
+        self.assertIn("for other hosts than 127.0.0.2", str(error))
+        self.assertEqual(self.subjects(url, **trusted, **{"ssl.endpoint.identification.algorithm": ""}), [])

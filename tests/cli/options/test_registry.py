@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.cli.options.registry import open_registry, read_schema
+from kafkatx.cli.options import cluster
+from kafkatx.cli.options import registry as module
+from kafkatx.cli.options.registry import open_registry, read_schema, registry_settings
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.schemas.types import Reference, Schema, SchemaType
 
@@ -50,3 +52,49 @@ class ReadSchemaTests(SynchronousTestCase):
         """A wrong address is told of."""
         self.assertRaises(SettingError, open_registry, "ftp://x", 1.0)
         self.assertEqual(open_registry("http://a,http://b", 5.0).settings.read_timeout_s, 5.0)
+
+
+class SettingsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Begin with a file of settings that knows a login, TLS, and brokers' own settings."""
+        self.given = {"basic.auth.user.info": "alice:p", "ssl.truststore.location": "ca", "acks": "1"}
+        self.patch(cluster, "_properties", self.given)
+        self.asked: list[str] = []
+        self.patch(module, "ask_password", self.ask)
+
+    def ask(self, question: str) -> str:
+        """Answer a question."""
+        self.asked.append(question)
+        return "from the terminal"
+
+    def test_file(self) -> None:
+        """The file's settings of a registry are taken, and not given to brokers' clients."""
+        self.given["schema.registry.url"] = "https://of-the-file"
+        found = registry_settings("")
+        self.assertEqual(found.pop("schema.registry.url"), "https://of-the-file")
+        self.assertEqual(found, {"basic.auth.user.info": "alice:p", "ssl.truststore.location": "ca"})
+        self.assertEqual(registry_settings("https://x")["schema.registry.url"], "https://x")
+        names = set(cluster.client_settings("b:1", 5)) & set(self.given)
+        self.assertEqual(names, {"ssl.truststore.location", "acks"})
+
+    def test_default(self) -> None:
+        """Without an address the registry of kafkatx up is asked."""
+        self.assertEqual(registry_settings("")["schema.registry.url"], "http://127.0.0.1:8081")
+
+    def test_password(self) -> None:
+        """A terminal is asked for the password of a user in the address, unless a setting has it."""
+        registry_settings("https://alice@a,https://b")
+        registry_settings("https://u:p@a")
+        del self.given["basic.auth.user.info"]
+        registry_settings("https://a")
+        self.assertEqual(self.asked, [])
+        found = registry_settings("https://b%40c@a")
+        self.assertEqual(found["basic.auth.user.info"], "b@c:from the terminal")
+        self.assertEqual(len(self.asked), 1)
+
+    def test_no_terminal(self) -> None:
+        """Without a terminal the error names the setting."""
+        del self.given["basic.auth.user.info"]
+        self.patch(module, "ask_password", lambda question: None)
+        error = self.assertRaises(SettingError, open_registry, "https://bob@a", 1.0)
+        self.assertIn("basic.auth.user.info=bob:PASSWORD", str(error))

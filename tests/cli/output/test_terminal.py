@@ -45,6 +45,17 @@ class ConfirmTests(TerminalCase):
         self.assertRaises(click.UsageError, terminal.confirm, "Delete?", yes=False)
 
 
+class PasswordTests(TerminalCase):
+    def test_asked(self) -> None:
+        """A terminal is asked on stderr, and nothing else is."""
+        self.patch(sys, "stdin", Terminal())
+        self.assertIsNone(terminal.ask_password("Password"))
+        self.patch(sys, "stdin", Terminal(tty=True))
+        self.patch(click.termui, "hidden_prompt_func", lambda prompt: "secret")
+        self.assertEqual(terminal.ask_password("Password"), "secret")
+        self.assertEqual((self.out.text(), "secret" in self.err.text()), ("", False))
+
+
 class RowsTests(TerminalCase):
     def test_header(self) -> None:
         """Column names are printed only on request, without their endings and spaces."""

@@ -24,7 +24,7 @@ class FakeTransport:
         self.held: list[Deferred[None]] = []
         self.closed = False
 
-    def make(self, settings: Any, reactor: Any) -> FakeTransport:
+    def make(self, settings: Any, reactor: Any, tls: object) -> FakeTransport:
         """Return it, in place of a transport of these settings."""
         return self
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.clientcore.registry.settings import Address, RegistrySettings, basic, parse_address
 from kafkatx.clientcore.settings import ClientSettings
+from kafkatx.config.table.security import tls
 from kafkatx.errors import SettingError
 
 
 class SettingsTests(SynchronousTestCase):
+    URL: ClassVar[dict[str, str]] = {"schema.registry.url": "https://a"}
+
     def load(self, **values: object) -> RegistrySettings:
         """Return settings."""
         return RegistrySettings.of(ClientSettings.load("consumer", values))
@@ -30,6 +35,32 @@ class SettingsTests(SynchronousTestCase):
         token = self.load(schema_registry_url="http://a", bearer_auth_token="t")
         self.assertEqual(token.addresses[0].authorization, "Bearer t")
         self.assertNotIn("Bearer", repr(token))
+
+    def test_user_in_address(self) -> None:
+        """An address may name the user, whose password is in a setting; another user is refused."""
+        made = self.load(schema_registry_url="https://u@a", basic_auth_user_info="u:p")
+        self.assertEqual(made.addresses[0].authorization, basic("u:p"))
+        for more in ({}, {"basic_auth_user_info": "other:p"}):
+            error = self.assertRaises(SettingError, self.load, schema_registry_url="https://u@a", **more)
+            self.assertIn("basic.auth.user.info", str(error))
+
+    def test_secrets(self) -> None:
+        """No message shows a password."""
+        error = self.assertRaises(SettingError, self.load, schema_registry_url="ftp://u:secret@a")
+        self.assertIn("ftp://a", str(error))
+        self.assertNotIn("secret", str(error))
+
+    def test_tls(self) -> None:
+        """The settings of TLS are those of the registry if one of them is set, else those of brokers."""
+        name, row = "ssl.truststore.location", tls.SSL_TRUSTSTORE_LOCATION
+        self.assertEqual(self.load(**self.URL, **{name: "brokers"}).tls[row], "brokers")
+        both = {name: "brokers", f"schema.registry.{name}": "own"}
+        self.assertEqual(self.load(**self.URL, **both).tls[row], "own")
+        alias = {name: "brokers", "schema.registry.ssl.ca.location": "own"}
+        self.assertEqual(self.load(**self.URL, **alias).tls[row], "own")
+        other = {name: "brokers", "schema.registry.ssl.endpoint.identification.algorithm": ""}
+        self.assertIsNone(self.load(**self.URL, **other).tls[row])
+        self.assertEqual([self.load(**self.URL, **given).tls.given for given in ({}, both)], [False, True])
 
     def test_wrong(self) -> None:
         """Addresses that are none are refused."""

@@ -60,7 +60,7 @@ class ClusterTests(SynchronousTestCase):
         """A schema that was registered through one broker is read through every other one at once."""
         for number in range(9):
             writer = self.brokers()[number % 3]
-            self.assertTrue(self.register(writer, f"any-{number}"))
+            until(lambda n=number, w=writer: self.register(w, f"any-{n}"), "registered")  # type: ignore[misc]
             for reader in self.brokers():
                 self.assertEqual(ask(f"{reader.http}/subjects/any-{number}/versions")[1], [1])
         listed = [ask(f"{broker.http}/schemas")[1] for broker in self.brokers()]
@@ -89,7 +89,7 @@ class ClusterTests(SynchronousTestCase):
 
     def test_too_few_in_sync(self) -> None:
         """With too few in-sync replicas a change is refused and not made up; reads go on."""
-        self.assertTrue(self.register(self.brokers()[0], "few"))
+        until(lambda: self.register(self.brokers()[0], "few"), "registered")
         until(lambda: self.in_sync() == 3, "all are in sync")
         leader = self.leader()
         for broker_id, broker in self.cluster.brokers.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -15,7 +16,7 @@ from zope.interface import implementer
 
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.config.listeners import bracketed
-from kafkatx.registry.errors import forwarding_failed, unknown_leader
+from kafkatx.registry.errors import UNKNOWN_LEADER, forwarding_failed, unknown_leader
 from kafkatx.types import BrokerNode
 from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call
@@ -106,6 +107,8 @@ class Forwarder:
             raise forwarding_failed(
                 f"Error while forwarding the request to broker {leader.id} at {host}:{port}: {_told(error)}"
             ) from None
+        if response.code == 500 and _code(content) == UNKNOWN_LEADER:
+            raise unknown_leader(f"broker {leader.id} at {host}:{port} leads the topic no more")
         return Answer(response.code, content)
 
     async def _read(self, response: IResponse) -> bytes:
@@ -120,6 +123,15 @@ class Forwarder:
         """Close the connections."""
         closing: Deferred[None] = self._pool.closeCachedConnections()
         return closing
+
+
+def _code(content: bytes) -> object:
+    """Return the code of an error's body; None if it has none."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found.get("error_code") if isinstance(found, dict) else None
 
 
 def _told(error: Exception) -> str:

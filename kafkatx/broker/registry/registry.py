@@ -13,6 +13,7 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
 
 from kafkatx.broker.changes import Changes
 from kafkatx.broker.coordinator.runtime.high_watermark import high_watermark_at
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 Steps = Generator[Inspection, Inspected, T]
 """A command or a question that asks for inspections: see :mod:`kafkatx.registry.registration`."""
+
+AGAIN_S = 0.1
+"""Seconds after which a change looks again if enough replicas are in sync."""
 
 MOST_ATTEMPTS = 5
 """Attempts at a change; each begins again because another program has written to the topic meanwhile."""
@@ -123,6 +127,7 @@ class SchemaRegistry:
         return self._changes.carry_through(self._change(command))
 
     async def _change(self, command: Callable[[RegistryState], Change | Steps[Change]]) -> object:
+        in_sync_until_s = self._clock.seconds() + self._timeout_s / 2  # a forwarder waits for all of it
         await self._writing.acquire()
         try:
             for _ in range(MOST_ATTEMPTS):
@@ -133,6 +138,7 @@ class SchemaRegistry:
                 )
                 if not change.records:
                     return change.answer
+                await self._until_in_sync(log.partition, in_sync_until_s)
                 if await self._is_settled(log) and log.state.changes == changes:
                     await self._write(log, change)
                     return change.answer
@@ -149,6 +155,19 @@ class SchemaRegistry:
             if await self._is_settled(log):
                 return log
         raise timed_out("another program writes to the topic all the time")
+
+    async def _until_in_sync(self, partition: Partition, until_s: float) -> None:
+        """Wait until a change can be written: followers that have just started need a moment.
+
+        :raises RegistryError: too few replicas are in sync at that time; nothing was written.
+        """
+        while partition.replicated and partition.leads and len(partition.isr) < partition.min_insync:
+            if self._clock.seconds() >= until_s:
+                raise timed_out(
+                    f"nothing was changed: {partition.topic_partition} has {len(partition.isr)} in-sync"
+                    f" replicas, and min.insync.replicas={partition.min_insync}"
+                )
+            await deferLater(self._clock, AGAIN_S)
 
     async def _is_settled(self, log: RegistryLog) -> bool:
         """Wait until all that is written is committed; return True if it is applied, too."""
@@ -191,7 +210,7 @@ class SchemaRegistry:
 
 def _as_registry_error(error: RequestError) -> RegistryError:
     if error.code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
-        return timed_out("the change is not on all in-sync replicas in time, or too few are in sync")
+        return timed_out("the change is not on all in-sync replicas in time; it may be made later")
     if error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
         return too_large("the record of the schema is larger than max.message.bytes of the topic")
     return store_error(f"the change could not be written: {error}")

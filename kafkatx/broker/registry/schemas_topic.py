@@ -54,10 +54,12 @@ class SchemasTopic:
         return remaining_s is None or remaining_s() > 0
 
     def led(self) -> Partition | None:
-        """Return the partition if this broker leads it, and it can be used.
+        """Return the partition if this broker leads it, as far as it knows, and it can be used.
 
         :raises RegistryError: it can not: it is not compacted, has several partitions, or its log dir failed.
         """
+        if self.name not in self._metadata.state.topics:
+            return None
         self._check_partitions()
         partition = self._topics.find(self.name, 0)
         if partition is None or not partition.leads or not self.has_lease():

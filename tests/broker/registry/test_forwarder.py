@@ -28,11 +28,13 @@ GET = Call("GET", "/subjects", (), {}, {"accept": "x/json"})
 class FakeResponse:
     """A response of another broker."""
 
-    code = 409
+    def __init__(self, code: int = 409, *parts: bytes) -> None:
+        self.code = code
+        self.parts = parts or (b"[1", b"]")
 
     def deliverBody(self, protocol: BodyReader) -> None:
-        """Deliver a body in two parts."""
-        for part in (b"[1", b"]"):
+        """Deliver a body in parts."""
+        for part in self.parts:
             protocol.dataReceived(part)
         protocol.connectionLost(Failure(ResponseDone()))
 
@@ -80,6 +82,22 @@ class ForwarderTests(SynchronousTestCase):
         """A leader that cannot be reached has got nothing: the request may be sent again."""
         for call in (GET, POST):
             self.assertEqual(self.code(call, ConnectionRefusedError()), 50004)
+
+    def test_not_leading(self) -> None:
+        """A broker that does not lead has done nothing: the request may be sent again; other errors pass."""
+        for status, body, code in (
+            (500, b'{"error_code":50004}', 50004),
+            (500, b'{"error_code":50001}', None),
+            (500, b"<html>", None),
+            (404, b'{"error_code":50004}', None),
+        ):
+            self.response = Deferred()
+            sending = self.send(POST)
+            self.response.callback(FakeResponse(status, body))
+            if code is None:
+                self.assertEqual(self.successResultOf(sending).status, status)
+            else:
+                self.assertEqual(self.failureResultOf(sending, RegistryError).value.code, code)
 
     def test_lost(self) -> None:
         """A change that was sent may have been made; a read may be sent again."""

@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.broker.registry import registry as module
 from kafkatx.registry.records import max_id_record, mode_record, schema_tombstone
+from kafkatx.web.calls import Answer
 from tests.broker.registry.case import A, B, C, RegistryCase
 
 
@@ -174,3 +175,33 @@ class ChangeTests(RegistryCase):
         self.assertEqual(self.inspector.count, count)
         self.register("s", A.replace(" ", "  "))
         self.assertEqual((self.inspector.count, self.partition.log.log_end_offset), (count + 1, end))
+
+    def wait_in_sync(self) -> Deferred[Answer]:
+        """Begin a change while too few replicas are in sync."""
+        self.partition.replicated, self.partition.min_insync = True, 2
+        return self.begin("PUT", "/config", {"compatibility": "NONE"})
+
+    def test_in_sync_soon(self) -> None:
+        """A change waits a moment for followers, as those of a cluster that has just started."""
+        self.register("s")
+        end = self.partition.log.log_end_offset
+        changing = self.wait_in_sync()
+        self.clock.pump([0.1] * 40)
+        self.assertNoResult(changing)
+        self.assertEqual(self.partition.log.log_end_offset, end)
+        self.partition.replicated = False
+        self.clock.advance(0.1)
+        self.assertEqual(self.answered(self.successResultOf(changing))[0], 200)
+
+    def test_too_few_in_sync(self) -> None:
+        """Changes that wait for too long write nothing, and are refused together; others are answered."""
+        self.register("s")
+        end = self.partition.log.log_end_offset
+        changing = [self.wait_in_sync() for _ in range(3)]
+        self.clock.pump([0.1] * 51)
+        for one in changing:
+            status, body = self.answered(self.successResultOf(one))
+            self.assertEqual((status, body["error_code"]), (500, 50002))
+            self.assertIn("nothing was changed", body["message"])
+        self.assertEqual(self.partition.log.log_end_offset, end)
+        self.register("s")

@@ -1,8 +1,9 @@
 """The application at the HTTP listener: it answers where the leader is, and forwards to it from elsewhere.
 
 All requests go to the leader of ``_schemas-0``, reads, too: so each of them sees earlier changes, through
-whichever broker they came. A forwarded request has the header ``X-Forward`` and is not forwarded again. While
-there is no leader, requests wait for one.
+whichever broker they came. A forwarded request has the header ``X-Forward`` and is not forwarded again: a
+broker that does not lead the topic refuses it, and the first one tries again. While there is no leader,
+requests wait for one.
 """
 
 from __future__ import annotations
@@ -89,13 +90,13 @@ class RegistryApplication:
 
         :raises RegistryError: UNKNOWN_LEADER: no broker leads; or what the request is refused with.
         """
-        topic = self._registry.topic
-        if not topic.exists and is_change(call) and FORWARDED not in call.headers:
+        topic, forwarded = self._registry.topic, FORWARDED in call.headers
+        if not topic.exists and is_change(call) and not forwarded:
             await topic.create()
         leader = topic.other_leader() if topic.exists else None
+        if forwarded and (leader is not None or not topic.exists):
+            raise unknown_leader()  # the sender knows the topic earlier than this broker, or later
         if leader is None:
             outcome = self._routes.answer(call)
             return outcome if isinstance(outcome, Answer) else await outcome
-        if FORWARDED in call.headers:
-            raise unknown_leader()
         return await self._forwarder.send(leader, call)

@@ -82,6 +82,17 @@ class ForwardedTests(RegistryCase):
         self.refused(50004, "GET", "/subjects", x_forward="1")
         self.assertEqual(self.sent, [])
 
+    def test_unknown_topic(self) -> None:
+        """A broker that has not seen the topic yet refuses a forwarded request, rather than make it up."""
+        self.patch(self.registry.topic, "name", "not-seen")
+        self.registry.topic._was_seen = False
+        for method, target, body in (
+            ("GET", "/subjects", None),
+            ("POST", "/subjects/s/versions", {"schema": A}),
+        ):
+            self.refused(50004, method, target, body, x_forward="1")
+        self.assertNotIn("not-seen", self.broker.metadata.state.topics)
+
     def test_again(self) -> None:
         """A request that no leader has got is sent again, and answered here if this broker leads by then."""
         self.outcomes = [unknown_leader(), unknown_leader()]

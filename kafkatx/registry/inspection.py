@@ -55,6 +55,8 @@ class Inspected:
 
     :ivar text: the text to store: as it was sent, or normalized.
     :ivar canonical: the text by which equal schemas are found.
+    :ivar sorted_text: the text that Karapace stores for an equal schema: by it those that it has written are
+        found, whose records have no digest.
     :ivar reasons: why the schema breaks the level, in words.
     :ivar twin: the position among the twins of the first that is the same; None: none is.
     """
@@ -63,6 +65,7 @@ class Inspected:
     canonical: str
     reasons: tuple[str, ...] = ()
     twin: int | None = None
+    sorted_text: str = ""
 
 
 def inspect(job: Inspection, find_engine: FindEngine) -> Inspected:
@@ -77,7 +80,16 @@ def inspect(job: Inspection, find_engine: FindEngine) -> Inspected:
         parsed = _parse(attrs.evolve(job.new, schema=schema), find_engine, job.lenient)
     reasons = _reasons(job, parsed, find_engine)
     twin = None if reasons else _twin(job, parsed, find_engine)
-    return Inspected(parsed.schema.text, parsed.canonical, reasons, twin)
+    return Inspected(parsed.schema.text, parsed.canonical, reasons, twin, _sorted_text(parsed.schema))
+
+
+def _sorted_text(schema: Schema) -> str:
+    if schema.type is SchemaType.PROTOBUF:
+        return schema.text
+    try:
+        return json.dumps(json.loads(schema.text), sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return schema.text  # of an older registry
 
 
 def _parse(source: Source, find_engine: FindEngine, stored: bool = True) -> ParsedSchema:
@@ -176,4 +188,5 @@ def decode_inspected(line: bytes) -> Inspected:
     fields = json.loads(line)
     if "error" in fields:
         raise InvalidSchema(fields["error"])
-    return Inspected(fields["text"], fields["canonical"], tuple(fields["reasons"]), fields["twin"])
+    reasons = tuple(fields["reasons"])
+    return Inspected(fields["text"], fields["canonical"], reasons, fields["twin"], fields["sorted_text"])

@@ -5,9 +5,10 @@ A key is JSON with its members in a fixed order, because compaction compares byt
     {"keytype":"SCHEMA","subject":"orders-value","version":1,"magic":1}
     {"keytype":"CONFIG","subject":null,"magic":0}
 
-and a value is JSON, too; no value is a tombstone. ``schemaType`` of a schema is left out for AVRO. A key NOOP
-has no meaning for Confluent's registry, which does not look at its value; ours keeps there the highest id
-that was ever given, when the schema that had it is deleted for good::
+and a value is JSON, too; no value is a tombstone, and so is an empty one, which Karapace writes.
+``schemaType`` of a schema is left out for AVRO. A key NOOP has no meaning for Confluent's registry, which
+does not look at its value; ours keeps there the highest id that was ever given, when the schema that had it
+is deleted for good::
 
     {"keytype":"NOOP","magic":0}    {"maxId":17}
 """
@@ -175,6 +176,7 @@ def decode(key: bytes, value: bytes | None) -> Record:
 
     :raises UnreadableRecord: it is not JSON, or a member is missing or of another type.
     """
+    value = value or None  # an empty one is Karapace's tombstone
     members = _parse(key, "key")
     keytype = members.get("keytype")
     if not isinstance(keytype, str):

@@ -124,12 +124,18 @@ def _match(
     twins: Sequence[Version],
     deleted: bool,
 ) -> Version | None:
-    for text in (inspected.canonical, inspected.text):
-        found = digest(text, candidate.schema.references, candidate.metadata, candidate.rule_set)
+    for found in _digests(candidate, inspected):
         stored = _by_digest(state, subject, candidate.schema, found, deleted)
         if stored is not None:
             return stored
     return twins[inspected.twin] if inspected.twin is not None and twins else None
+
+
+def _digests(candidate: Candidate, inspected: Inspected) -> list[bytes]:
+    """Return the digests by which an equal schema may be known, its own first."""
+    texts = (inspected.canonical, inspected.text, inspected.sorted_text)
+    references = candidate.schema.references
+    return [digest(text, references, candidate.metadata, candidate.rule_set) for text in texts]
 
 
 def _twins(candidate: Candidate, versions: Sequence[Version]) -> list[Version]:
@@ -232,9 +238,9 @@ def _content(state: RegistryState, candidate: Candidate, inspected: Inspected) -
     :raises RegistryError: the given id is another schema's, or there are no more ids.
     """
     schema = attrs.evolve(candidate.schema, text=inspected.text)
-    found = digest(inspected.canonical, schema.references, candidate.metadata, candidate.rule_set)
-    as_text = digest(inspected.text, schema.references, candidate.metadata, candidate.rule_set)
-    ids = state.ids_of(schema.type, found) or state.ids_of(schema.type, as_text)
+    digests = _digests(candidate, inspected)
+    found = digests[0]
+    ids = next(filter(None, (state.ids_of(schema.type, each) for each in digests)), ())
     if candidate.id is not None:
         return _imported(state, Content(candidate.id, schema, candidate.metadata, candidate.rule_set, found))
     if ids:

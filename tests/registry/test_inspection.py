@@ -40,7 +40,7 @@ class CodecTests(SynchronousTestCase):
 
     def test_inspected(self) -> None:
         """An answer and an error are the same after the way back."""
-        found = Inspected("t", "c", ("r",), 3)
+        found = Inspected("t", "c", ("r",), 3, "s")
         self.assertEqual(decode_inspected(encode_inspected(found)), found)
         error = self.assertRaises(InvalidSchema, decode_inspected, encode_inspected(InvalidSchema("why")))
         self.assertEqual(str(error), "why")

@@ -115,6 +115,11 @@ class DecodeTests(SynchronousTestCase):
         with contextlib.suppress(UnreadableRecord):
             decode(key, value)
 
+    def test_empty_value(self) -> None:
+        """An empty value is a tombstone, as Karapace writes it."""
+        for key, _ in (records.schema_record(version(Schema("x"))), records.config_record("s", {})):
+            self.assertEqual(decode(key, b""), decode(key, None))
+
     def test_cut(self) -> None:
         """A record that is cut anywhere is unreadable."""
         key, value = records.schema_record(version(Schema('"string"')))

@@ -143,7 +143,7 @@ class Transport:
 
 def _reason(error: BaseException, address: Address) -> str:
     reasons: list[Failure] = getattr(error, "reasons", None) or []
-    cause: BaseException = reasons[0].value if reasons else error
+    cause = (reasons[0].value if reasons else None) or error
     if isinstance(cause, (TimedOut, CancelledError)):
         return "no reply in time"
     if address.tls and type(cause).__module__.startswith(("OpenSSL.", "service_identity.")):

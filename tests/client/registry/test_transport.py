@@ -142,7 +142,7 @@ class TlsTests(TestCase):
             Identity(broker.key, (broker.certificate,)), trusted, ("TLSv1.2", "TLSv1.3"), SECURE, True
         )
         context = Context(server_context(settings, client_auth))
-        site: Any = Site(self.resource)  # type: ignore[arg-type]
+        site: Any = Site(self.resource)
         port: Any = self.reactor.listenSSL(0, site, context, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
         return f"https://127.0.0.1:{port.getHost().port}"

@@ -35,7 +35,8 @@ class BrokerNode:
     :ivar clean: False if its machine has gone down since it last stopped in order: then its logs may lack
         records that it had acknowledged.
     :ivar internal: host and port for other brokers, if these are not ``host`` and ``port``.
-    :ivar http: host and port of its HTTP listener for other brokers; None if it has none.
+    :ivar http: the address of its HTTP listener for other brokers, whose name is HTTP or HTTPS; None if it
+        has none.
     :ivar endpoints: the addresses of all its listeners, if there are several; the first one is ``host`` and
         ``port``.
     """
@@ -49,7 +50,7 @@ class BrokerNode:
     stopping: bool = False
     clean: bool = True
     internal: tuple[str, int] | None = None
-    http: tuple[str, int] | None = None
+    http: Endpoint | None = None
     endpoints: tuple[Endpoint, ...] = ()
 
     def address(self, listener: str) -> tuple[str, int]:

@@ -34,6 +34,7 @@ from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory
 from kafkatx.net.workers import ThreadWorkers
+from kafkatx.nodes import Endpoint
 from kafkatx.types import BrokerNode
 
 if TYPE_CHECKING:
@@ -169,17 +170,18 @@ class BrokerService(Service):
         """The URL of the HTTP listener for programs on this machine; None if there is none."""
         return None if self.http is None else self.http.urls[0]
 
-    def _listen_for_http(self, host: str) -> tuple[str, int] | None:
+    def _listen_for_http(self, host: str) -> Endpoint | None:
         """Bind the ports of the HTTP listener, if there is one; return its address for other brokers.
 
         :param host: the host by which they reach this broker.
-        :raises SettingError: a port is in use, or not permitted.
+        :raises SettingError: a port is in use, or not permitted; or certificates cannot be used.
         """
         if not self.config.http_listeners():
             return None
         from kafkatx.broker.http.endpoint import HttpEndpoint  # most brokers have none
 
-        self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor)
+        tls = self._listeners.tls
+        self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor, tls)
         self.http.listen()
         return self.config.http_advertised([port for _, port in self.http.bound], host)
 
@@ -187,7 +189,7 @@ class BrokerService(Service):
         if self._registry is None:
             from kafkatx.broker.registry.holder import RegistryHolder  # most brokers have none
 
-            self._registry = RegistryHolder(self.broker)
+            self._registry = RegistryHolder(self.broker, self._listeners.http_endpoints())
         return self._registry
 
     def _check_schemas(self, partition: Partition, records: memoryview | bytes) -> Deferred[None]:

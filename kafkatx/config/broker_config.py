@@ -187,8 +187,8 @@ class BrokerConfig:
         """Return the listeners for HTTP, mostly none."""
         return parse_http_listeners(n.HTTP_LISTENERS.name, self[n.HTTP_LISTENERS])
 
-    def http_advertised(self, ports: Sequence[int], host: str) -> tuple[str, int] | None:
-        """Return host and port of the HTTP listener for other brokers; None if they cannot reach one.
+    def http_advertised(self, ports: Sequence[int], host: str) -> Endpoint | None:
+        """Return the address of the HTTP listener for other brokers; None if they cannot reach one.
 
         :param ports: the bound ports, one for each of :meth:`http_listeners`.
         :param host: the host by which they reach this broker's other listeners. If that is not a loopback
@@ -200,9 +200,13 @@ class BrokerConfig:
         text = self[n.HTTP_ADVERTISED_LISTENER]
         if text is not None:
             advertised = parse_http_listeners(n.HTTP_ADVERTISED_LISTENER.name, [text])[0]
-            return advertised.host, advertised.port or ports[0]
-        http_host, port = advertise(listeners[0], ports[0])
-        return (http_host, port) if not is_loopback(http_host) or is_loopback(host) else None
+            port = advertised.port or ports[0]
+            return Endpoint(advertised.name, advertised.host, port, advertised.protocol)
+        first = listeners[0]
+        http_host, port = advertise(first, ports[0])
+        if is_loopback(http_host) and not is_loopback(host):
+            return None
+        return Endpoint(first.name, http_host, port, first.protocol)
 
     def advertised(self, ports: Sequence[int]) -> tuple[str, int]:
         """Return the advertised host (an IPv6 address without brackets) and port.

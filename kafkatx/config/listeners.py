@@ -21,6 +21,9 @@ _LISTENER = re.compile(
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The security protocols that a listener can have."""
 
+HTTP_PROTOCOLS = {"HTTP": "PLAINTEXT", "HTTPS": "SSL"}
+"""The security protocols of listeners for HTTP, by their names."""
+
 _EVERY_INTERFACE = ("", "0.0.0.0", "::")
 
 
@@ -144,15 +147,20 @@ def parse_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
 
 
 def parse_http_listeners(setting: str, items: Sequence[str]) -> tuple[Listener, ...]:
-    """Parse listeners for HTTP, which all have the name HTTP.
+    """Parse listeners for HTTP, whose names are HTTP or, with TLS, HTTPS.
 
     :param setting: the name of the setting, for error messages.
-    :raises SettingError: an item is not ``HTTP://host:port``.
+    :raises SettingError: an item is neither ``HTTP://host:port`` nor ``HTTPS://host:port``.
     """
-    found = [listener for item in items for listener in parse_listeners(setting, [item])]
-    for listener in found:
-        if listener.name != "HTTP":
-            raise SettingError(f"{setting}={listener}: only HTTP is supported; use HTTP://127.0.0.1:8081")
+    found = []
+    for item in items:
+        (listener,) = parse_listeners(setting, [item])
+        protocol = HTTP_PROTOCOLS.get(listener.name)
+        if protocol is None:
+            raise SettingError(
+                f"{setting}={listener}: it must be HTTP://host:port, or HTTPS://host:port for TLS"
+            )
+        found.append(listener._replace(protocol=protocol))
     return tuple(found)
 
 

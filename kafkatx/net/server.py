@@ -192,12 +192,28 @@ class ListenerFactory(protocol.ServerFactory):
     """
 
     noisy = False
+    tls_advice = "set security.protocol=SSL in the client, or use a PLAINTEXT listener"
 
     def __init__(self, server: KafkaServerFactory, requests: Requests, listener: str) -> None:
         self.server = server
         self.listener = listener
         self.pauses: list[Callable[[float], None]] = []
         self._requests = requests
+
+    @property
+    def clock(self) -> IReactorTime:
+        """The server's clock."""
+        return self.server.clock
+
+    @property
+    def log(self) -> LimitedLog:
+        """The server's log."""
+        return self.server.log
+
+    @property
+    def unauthenticated(self) -> Unauthenticated:
+        """The server's connections that are not authenticated yet."""
+        return self.server.unauthenticated
 
     def buildProtocol(self, addr: IAddress | None) -> KafkaConnection | HeldOff | None:
         """Return a connection, one that is held off, or None if there are too many."""

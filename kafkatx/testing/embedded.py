@@ -32,7 +32,7 @@ brokers: weakref.WeakSet[EmbeddedBroker] = weakref.WeakSet()
 """All embedded brokers of this process, for reports of failed tests."""
 
 
-_HTTP = re.compile(r"HTTP at (http://\S+?)(?:,|$)", re.MULTILINE)
+_HTTP = re.compile(r"HTTP at (https?://\S+?)(?:,|$)", re.MULTILINE)
 """The line of the log that tells the address of the HTTP listener."""
 
 

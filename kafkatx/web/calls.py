@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote_to_bytes
 import attrs
 
 from kafkatx.errors import KafkaTXError
+from kafkatx.net.requests import NOBODY, Session
 
 JSON = "application/json"
 
@@ -36,6 +37,7 @@ class Call:
     :ivar target: path and query as they were sent.
     :ivar path: the decoded segments of the path; ``/a%2Fb/c`` has two, a final ``/`` adds none.
     :ivar headers: by name in lower case.
+    :ivar session: the principal of the client, and the listener.
     """
 
     method: str
@@ -44,6 +46,7 @@ class Call:
     query: Mapping[str, Sequence[str]]
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
+    session: Session = NOBODY
 
     def text(self, name: str, default: str = "") -> str:
         """Return the first value of a query parameter."""

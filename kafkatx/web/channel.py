@@ -17,6 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, Request
 
+from kafkatx.net.limited_log import LimitedLog
+from kafkatx.net.requests import Peer, Session
 from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call, WebError, error_answer, read_target
 from kafkatx.web.limits import WebLimits
@@ -36,33 +38,58 @@ class Owner(Protocol):
     :ivar bodies: the bytes of all bodies.
     """
 
+    listener: str
+    log: LimitedLog
     bodies: Budget
     site: Site
     limits: WebLimits
     channels: set[Channel]
 
 
+TLS_HANDSHAKE = 0x16
+"""The first byte of a client that speaks TLS."""
+
+
 class Channel(HTTPChannel):
-    """One connection."""
+    """One connection.
+
+    :ivar peer: the client, with its principal if it has shown a certificate.
+    """
+
+    peer: Peer
 
     def __init__(self, factory: Owner, reactor: Any) -> None:
         super().__init__()
-        self.factory = factory
+        self.owner = factory
         self.reactor = reactor
         self.callLater = reactor.callLater  # type: ignore[method-assign]
         self.timeOut = max(1, round(factory.limits.idle_timeout_s))
         self.requestFactory: type[Request] = WebRequest
         self._deadline: IDelayedCall | None = None
+        self._began = False
 
     def connectionMade(self) -> None:
         """Count the connection."""
-        self.factory.channels.add(self)
+        self.owner.channels.add(self)
+        remote, local = self.getPeer(), self.getHost()
+        session = Session(listener=self.owner.listener)
+        self.peer = Peer(remote.host, remote.port, local.host, local.port, session)
         super().connectionMade()
 
     def dataReceived(self, data: bytes) -> None:
         """Begin the time of a request with its first byte."""
+        if not self._began and data[0] == TLS_HANDSHAKE:
+            self.owner.log.warn(
+                "closed the connection from {peer}: it speaks TLS to the listener {listener} without TLS;"
+                " use http:// in its URL, or HTTPS in http.listeners",
+                peer=self.peer,
+                listener=self.owner.listener,
+            )
+            self.close()
+            return
+        self._began = True
         if self._deadline is None and not self._handlingRequest:
-            self._deadline = self.reactor.callLater(self.factory.limits.request_timeout_s, self._late)
+            self._deadline = self.reactor.callLater(self.owner.limits.request_timeout_s, self._late)
         super().dataReceived(data)
 
     def _late(self) -> None:
@@ -92,7 +119,7 @@ class Channel(HTTPChannel):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
-        self.factory.channels.discard(self)
+        self.owner.channels.discard(self)
         self.received()
         super().connectionLost(reason)
 
@@ -104,7 +131,8 @@ class WebRequest(Request):
 
     def __init__(self, channel: Channel, queued: object = None) -> None:
         super().__init__(channel, queued)
-        self._owner = channel.factory  # Twisted forgets the channel when the connection is lost
+        self._owner = channel.owner  # Twisted forgets the channel when the connection is lost
+        self._peer = channel.peer
         self._refused = False
         self._received = 0
         self._body = BytesIO()
@@ -181,7 +209,8 @@ class WebRequest(Request):
         }
         target = self.uri.decode("latin-1")
         body, self._body = self._body.getvalue(), BytesIO()
-        return Call("GET" if method == "HEAD" else method, target, path, query, headers, body)
+        method = "GET" if method == "HEAD" else method
+        return Call(method, target, path, query, headers, body, self._peer.session)
 
     def _send(self, answer: Answer) -> None:
         if self._disconnected:

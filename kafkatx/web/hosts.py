@@ -1,9 +1,12 @@
-"""The names by which browsers may reach a listener. Pure.
+"""The names by which browsers may reach a listener, and the pages that may use it. Pure.
 
-A page of another site can let a name of its own point to 127.0.0.1 (DNS rebinding), and its scripts then
-read the answers. So a listener on a loopback address answers requests only whose ``Host`` is an address, or
-``localhost``, or a name from ``kafkatx.http.allowed.hosts``. Other listeners do so if that is set. A request
-that may change something must not come from a page of another site, by ``Origin``, whatever the listener.
+A page of another site can let a name of its own point to an address of a broker (DNS rebinding), and its
+scripts then read the answers. So a listener without TLS and without logins answers requests only whose
+``Host`` is an address, ``localhost``, a name that the broker knows to be its own, or one of
+``kafkatx.http.allowed.hosts``. At other listeners rebinding gives nothing: the certificate is for other
+names, and the browser has no password for the page; they check ``Host`` if the setting has names.
+
+A request that a page of another site makes by a script has an ``Origin``, and is refused at every listener.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ def is_address(host: str) -> bool:
 def check_host(call: Call, allowed: Collection[str] | None) -> None:
     """Check the names in the headers of a request.
 
-    :param allowed: names besides addresses and localhost; None: all.
+    :param allowed: names besides addresses and localhost; None: all. An ``Origin`` may have them, too.
     :raises WebError: 403: the request's name is none of them, or it comes from a page of another site.
     """
     authority = call.headers.get("host", "")
@@ -42,9 +45,14 @@ def check_host(call: Call, allowed: Collection[str] | None) -> None:
     if allowed is not None and host and not is_address(host) and host != "localhost" and host not in allowed:
         raise WebError(403, f"the host {host[:100]!r} is not in kafkatx.http.allowed.hosts")
     origin = call.headers.get("origin")
-    if (
-        origin is not None
-        and call.method != "GET"
-        and origin.partition("://")[2].lower() != authority.lower()
-    ):
-        raise WebError(403, "this request comes from a page of another site")
+    if origin is not None and not _is_own(origin, authority, allowed or ()):
+        raise WebError(
+            403,
+            f"this request comes from a page of another site, {origin[:100]!r}, whose host is not in"
+            " kafkatx.http.allowed.hosts",
+        )
+
+
+def _is_own(origin: str, authority: str, allowed: Collection[str]) -> bool:
+    of_page = origin.partition("://")[2].lower()
+    return bool(of_page) and (of_page == authority.lower() or host_name(of_page) in allowed)

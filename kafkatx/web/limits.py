@@ -14,6 +14,7 @@ class WebLimits:
     :ivar max_connections: at the same time; further ones are closed at once.
     :ivar request_timeout_s: seconds from the first byte of a request to its last.
     :ivar idle_timeout_s: seconds without a byte after which a connection is closed.
+    :ivar max_unauthenticated_per_ip: connections of one address whose TLS handshake is not done.
     """
 
     max_body_bytes: int = 4 << 20
@@ -21,3 +22,4 @@ class WebLimits:
     max_connections: int = 1000
     request_timeout_s: float = 30.0
     idle_timeout_s: float = 60.0
+    max_unauthenticated_per_ip: int = 500

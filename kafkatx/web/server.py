@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.interfaces import IAddress
+from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.internet.protocol import Protocol, ServerFactory
+from twisted.logger import Logger
 
+from kafkatx.net.admission.unauthenticated import Unauthenticated
+from kafkatx.net.limited_log import LimitedLog
 from kafkatx.web.budget import Budget
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.site import Site
@@ -21,15 +24,25 @@ if TYPE_CHECKING:
 class WebServerFactory(ServerFactory):
     """The factory of a site's connections, within limits.
 
+    :ivar listener: its name, HTTP or HTTPS.
+    :ivar clock: the reactor.
+    :ivar log: the log of lines that clients cause.
+    :ivar unauthenticated: the connections whose TLS handshake is not done.
     :ivar channels: the open connections.
     :ivar bodies: the bytes of all bodies.
     """
 
+    _log = Logger()
     noisy = False
+    tls_advice = "use https:// in its URL, or HTTP in http.listeners"
 
-    def __init__(self, site: Site, limits: WebLimits, reactor: Any) -> None:
+    def __init__(self, site: Site, limits: WebLimits, reactor: Any, listener: str = "HTTP") -> None:
         self.site = site
         self.limits = limits
+        self.listener = listener
+        self.clock: IReactorTime = reactor
+        self.log = LimitedLog(self._log, reactor)
+        self.unauthenticated = Unauthenticated(limits.max_unauthenticated_per_ip)
         self.channels: set[Channel] = set()
         self.bodies = Budget(limits.max_held_bytes)
         self._reactor = reactor
@@ -46,6 +59,3 @@ class WebServerFactory(ServerFactory):
         """Close all connections at once."""
         for channel in tuple(self.channels):
             channel.close()
-
-    def log(self, request: object) -> None:
-        """Do nothing: requests are not logged one by one."""

@@ -179,6 +179,23 @@ class ListenersTests(SynchronousTestCase):
         told = BrokerConfig.load(None, {**two, "advertised.listeners": "B://b.example:0"})
         self.assertEqual(told.endpoints((1, 2)), (Endpoint("B", "b.example", 2, "SSL"),))
 
+    def test_http(self) -> None:
+        """Listeners for HTTP are named by their protocol; others are told the first one's address."""
+        for values, told in (
+            ({"http.listeners": "HTTPS://10.0.0.7:0,HTTP://:8081"}, Endpoint("HTTPS", "10.0.0.7", 5, "SSL")),
+            ({"http.listeners": "http://10.0.0.7:8081"}, Endpoint("HTTP", "10.0.0.7", 5)),
+            (
+                {"http.listeners": "HTTP://:1", "http.advertised.listener": "HTTPS://proxy:0"},
+                Endpoint("HTTPS", "proxy", 5, "SSL"),
+            ),
+            ({"http.listeners": "HTTPS://localhost:1"}, None),
+            ({}, None),
+        ):
+            found = BrokerConfig.load(None, values).http_advertised((5, 6), "b.example")
+            self.assertEqual(found, told, values)
+        error = self.assertRaises(SettingError, BrokerConfig.load, None, {"http.listeners": "SSL://:1"})
+        self.assertIn("HTTPS://host:port for TLS", str(error))
+
     def test_controllers_are_left_out(self) -> None:
         """Listeners of KRaft controllers are left out, with one warning each, whatever protocol they have."""
         config = BrokerConfig.load(

@@ -31,11 +31,19 @@ class HostTests(SynchronousTestCase):
         self.assertEqual(error.status, 403)
 
     def test_origin(self) -> None:
-        """A change from a page of another site is refused, whatever the listener; a read is not."""
+        """A request from a page of another site is refused, whatever the listener."""
         same = {"host": "localhost:8081", "origin": "http://localhost:8081"}
         other = {"host": "localhost:8081", "origin": "http://evil.example"}
         check_host(call("PUT", **same), None)
-        check_host(call("GET", **other), None)
-        for method, headers in (("POST", other), ("DELETE", {**other, "origin": "null"})):
-            error = self.assertRaises(WebError, check_host, call(method, **headers), None)
-            self.assertEqual(error.status, 403)
+        check_host(call("PUT", **{**other, "origin": "https://a.example:444"}), {"a.example"})
+        for method, headers in (
+            ("GET", other),
+            ("POST", other),
+            ("DELETE", {**other, "origin": "null"}),
+            ("POST", {"host": "", "origin": "null"}),
+            ("POST", {**other, "origin": "http://localhost:8082"}),
+            ("POST", {**other, "origin": "http://a.example.evil"}),
+        ):
+            for allowed in (None, {"a.example"}):
+                error = self.assertRaises(WebError, check_host, call(method, **headers), allowed)
+                self.assertEqual(error.status, 403)

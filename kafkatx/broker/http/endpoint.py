@@ -5,23 +5,28 @@ It touches sockets, through the reactor. :mod:`kafkatx.broker.service` makes it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import socket
+from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.http.health import Health
 from kafkatx.broker.registry.holder import RegistryHolder
 from kafkatx.config import BrokerConfig
-from kafkatx.config.listeners import Listener, bracketed, is_loopback
+from kafkatx.config.listeners import Listener, bracketed, is_loopback, parse_listeners
+from kafkatx.config.table import limits
 from kafkatx.config.table import network as n
 from kafkatx.errors import SettingError
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.server import WebServerFactory
 from kafkatx.web.site import Site
+
+if TYPE_CHECKING:
+    from kafkatx.net.tls.listener import TlsListeners
 
 REGISTRY_PATHS = ("", "subjects", "schemas", "compatibility", "config", "mode", "contexts", "v1")
 """The first segments of the paths of the schema registry; "" is the path ``/``."""
@@ -32,12 +37,17 @@ class HttpEndpoint:
 
     :ivar health: answers ``/health/live`` and ``/health/ready``.
     :ivar bound: host and port of each bound port, in the order of ``http.listeners``.
+    :param tls: the certificates of listeners with TLS; None: there are none.
     """
 
-    def __init__(self, broker: Broker, registry: RegistryHolder, reactor: Any) -> None:
+    def __init__(
+        self, broker: Broker, registry: RegistryHolder, reactor: Any, tls: TlsListeners | None = None
+    ) -> None:
         self._broker = broker
         self._registry = registry
         self._reactor = reactor
+        self._tls = tls
+        self._listeners: tuple[Listener, ...] = ()
         self._ports: list[IListeningPort] = []
         self._factories: list[WebServerFactory] = []
         self.bound: list[tuple[str, int]] = []
@@ -46,20 +56,24 @@ class HttpEndpoint:
     def listen(self) -> None:
         """Bind the ports; connections wait in the kernel until :meth:`accept`.
 
-        :raises SettingError: a port is in use, or not permitted.
+        :raises SettingError: a port is in use, or not permitted; or certificates cannot be used.
         """
         config = self._broker.config
-        for listener in config.http_listeners():
+        self._listeners = config.http_listeners()
+        for listener in self._listeners:
             host = "127.0.0.1" if listener.host == "localhost" else listener.host
-            factory = WebServerFactory(self._site(listener), _limits(config), self._reactor)
-            port = self._bind(listener, host, factory)
+            factory = WebServerFactory(self._site(listener), _limits(config), self._reactor, listener.name)
+            port = self._bind(listener, host, self._with_tls(listener, factory))
             port.stopReading()  # type: ignore[attr-defined]
             self._factories.append(factory)
             self._ports.append(port)
             local = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
             self.bound.append((local, port.getHost().port))  # type: ignore[attr-defined]
 
-    def _bind(self, listener: Listener, host: str, factory: WebServerFactory) -> IListeningPort:
+    def _with_tls(self, listener: Listener, factory: WebServerFactory) -> IProtocolFactory:
+        return factory if self._tls is None or listener.protocol == "PLAINTEXT" else self._tls.wrap(factory)
+
+    def _bind(self, listener: Listener, host: str, factory: IProtocolFactory) -> IListeningPort:
         """Bind a port, or any free one if it is in use and the settings allow that."""
         ports = (listener.port, 0) if self._broker.config[n.HTTP_PORT_FALLBACK] else (listener.port,)
         for number in ports:
@@ -77,13 +91,13 @@ class HttpEndpoint:
     @property
     def urls(self) -> list[str]:
         """The URLs of the ports, for programs on this machine."""
-        return [f"http://{bracketed(host)}:{port}" for host, port in self.bound]
+        return [
+            f"{listener.name.lower()}://{bracketed(host)}:{port}"
+            for listener, (host, port) in zip(self._listeners, self.bound, strict=True)
+        ]
 
     def _site(self, listener: Listener) -> Site:
-        allowed: Collection[str] | None = self._broker.config[n.HTTP_ALLOWED_HOSTS]
-        if not allowed and not is_loopback(listener.host):
-            allowed = None
-        site = Site(None if allowed is None else frozenset(map(str.lower, allowed)))
+        site = Site(allowed_hosts(self._broker.config, listener))
         site.mount(("health",), lambda: self.health.application)
         site.mount(REGISTRY_PATHS, self._registry.application)
         return site
@@ -117,10 +131,29 @@ class HttpEndpoint:
             factory.close_all()
 
 
+def allowed_hosts(config: BrokerConfig, listener: Listener) -> frozenset[str] | None:
+    """Return the names in ``Host`` that a listener answers, besides addresses and localhost; None: all."""
+    given = config[n.HTTP_ALLOWED_HOSTS]
+    if "*" in given or not (given or is_loopback(listener.host) or listener.protocol == "PLAINTEXT"):
+        return None
+    own = set() if is_loopback(listener.host) else {socket.gethostname(), listener.host, *_advertised(config)}
+    return frozenset(name.lower() for name in (*given, *own) if name)
+
+
+def _advertised(config: BrokerConfig) -> Iterator[str]:
+    """Yield the hosts by which others are told to reach this broker."""
+    for setting in (n.ADVERTISED_LISTENERS, n.HTTP_ADVERTISED_LISTENER):
+        value = config[setting] or ()
+        items = (value,) if isinstance(value, str) else value
+        yield from (each.host for item in items for each in parse_listeners(setting.name, [item]))
+    yield config[n.ADVERTISED_HOST_NAME] or ""
+
+
 def _limits(config: BrokerConfig) -> WebLimits:
     return WebLimits(
         max_body_bytes=config[n.HTTP_REQUEST_MAX_BYTES],
         max_connections=config[n.HTTP_MAX_CONNECTIONS],
         request_timeout_s=config[n.HTTP_REQUEST_TIMEOUT_MS] / 1000,
         idle_timeout_s=config[n.HTTP_IDLE_TIMEOUT_MS] / 1000,
+        max_unauthenticated_per_ip=config[limits.UNAUTHENTICATED_CONNECTIONS_MAX_PER_IP],
     )

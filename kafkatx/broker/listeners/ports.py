@@ -27,12 +27,16 @@ if TYPE_CHECKING:
 
 BACKLOG = 1024
 
+HTTP_CONNECT_S = 2.0
+"""Seconds for connecting to the HTTP listener of another broker."""
+
 
 class Listeners:
-    """All listeners of one broker. Each one has a dispatch of its own, whose replies have its addresses.
+    """All listeners of one broker for Kafka's protocol. Each has a dispatch of its own, with its addresses.
 
     :param find_checker: finds installed checkers of user names and passwords; None: there are none.
-    :ivar tls: the listeners with TLS; None, and nothing is imported for them, if there are none.
+    :ivar tls: the certificates of listeners with TLS, also for HTTP; None, and nothing is imported for them,
+        if there are none.
     :ivar sasl: the listeners with SASL; None likewise, and until they are bound.
     """
 
@@ -84,6 +88,16 @@ class Listeners:
         from kafkatx.broker.logins.own_login import own_login
 
         return own_login(self._config, listener)
+
+    def http_endpoints(self) -> MakeEndpoint | None:
+        """Return what makes the endpoints of other brokers' HTTPS listeners; None without one of its own."""
+        tls = self.tls
+        name = next((one.name for one in self._config.http_listeners() if one.has_tls), None)
+        if tls is None or name is None:
+            return None
+        from kafkatx.net.tls.endpoints import TlsEndpoints
+
+        return TlsEndpoints(lambda: tls.settings(name), connect_timeout_s=HTTP_CONNECT_S)
 
     def bind(self, broker: Broker, served: tuple[Served, ...], server: KafkaServerFactory) -> list[int]:
         """Bind the ports; connections wait in the kernel until :meth:`accept`.
@@ -165,7 +179,7 @@ class Listeners:
 
 
 def _has_tls(config: BrokerConfig) -> bool:
-    return any(listener.has_tls for listener in config.listeners())
+    return any(listener.has_tls for listener in (*config.listeners(), *config.http_listeners()))
 
 
 async def _closed(gate: Gate) -> None:

@@ -17,6 +17,7 @@ from kafkatx.broker.registry.registry import SchemaRegistry
 from kafkatx.broker.registry.schema_checks import SchemaChecks
 from kafkatx.broker.registry.schemas_topic import SchemasTopic
 from kafkatx.config.table import broker as b
+from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.schemas.types import SchemaType
 
 
@@ -39,8 +40,11 @@ class RegistryParts:
         return self.forwarder.stop()
 
 
-def make_registry(broker: Broker) -> RegistryParts:
-    """Make the registry of a broker."""
+def make_registry(broker: Broker, https: MakeEndpoint | None = None) -> RegistryParts:
+    """Make the registry of a broker.
+
+    :param https: makes the endpoints of other brokers' HTTPS listeners.
+    """
     config, clock = broker.config, broker.clock
     name, timeout_s = config[b.SCHEMAS_TOPIC], config[b.SCHEMAS_WRITE_TIMEOUT_MS] / 1000
     internal = InternalTopic(
@@ -63,7 +67,7 @@ def make_registry(broker: Broker) -> RegistryParts:
         ("v1", "metadata", "id"): {"scope": {"path": [], "clusters": clusters}},
         ("v1", "metadata", "version"): {"version": f"kafkatx {kafkatx.__version__}", "commitId": ""},
     }
-    forwarder = Forwarder(broker.node_id, clock, timeout_s)
+    forwarder = Forwarder(broker.node_id, clock, timeout_s, https)
     settings = ApiSettings(config[b.SCHEMAS_MAX_BYTES], config[b.SCHEMAS_COMPATIBILITY_LEVEL])
     application = RegistryApplication(registry, forwarder, clock, about, settings, timeout_s)
     checks = SchemaChecks(application, broker.workers("schema-ids"), clock)

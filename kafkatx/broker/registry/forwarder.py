@@ -6,16 +6,18 @@ import json
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.error import ConnectError, DNSLookupError
-from twisted.internet.interfaces import IConsumer
+from twisted.internet.interfaces import IConsumer, IStreamClientEndpoint
 from twisted.python.failure import Failure
-from twisted.web.client import Agent, HTTPConnectionPool, ResponseFailed
+from twisted.web.client import URI, Agent, HTTPConnectionPool, ResponseFailed
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IBodyProducer, IResponse
+from twisted.web.iweb import IAgentEndpointFactory, IBodyProducer, IResponse
 from zope.interface import implementer
 
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.config.listeners import bracketed
+from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.registry.errors import UNKNOWN_LEADER, forwarding_failed, unknown_leader
 from kafkatx.types import BrokerNode
 from kafkatx.web.budget import Budget
@@ -30,6 +32,8 @@ MOST_HELD_BYTES = 128 << 20
 
 CONNECTIONS = 4
 CONNECT_S = 2.0
+"""Seconds for connecting over TCP."""
+
 KEPT_S = 20
 """Seconds for which an idle connection is kept; the other side closes it later."""
 
@@ -57,13 +61,33 @@ class _Body:
         """Do nothing: everything is sent."""
 
 
+@implementer(IAgentEndpointFactory)
+class _Endpoints:
+    """The endpoints of other brokers' HTTP listeners."""
+
+    def __init__(self, reactor: Any, https: MakeEndpoint | None) -> None:
+        self._reactor = reactor
+        self._https = https
+
+    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
+        """Return the endpoint of a listener."""
+        host = uri.host.decode("ascii")
+        if uri.scheme == b"http":
+            return HostnameEndpoint(self._reactor, host, uri.port, CONNECT_S)
+        assert self._https is not None, "an address with https needs TLS"
+        return self._https(self._reactor, host, uri.port)
+
+
 class Forwarder:
     """The sender of requests to leaders.
 
     :param timeout_s: seconds until an answer must have begun.
+    :param https: makes the endpoints of HTTPS listeners; None: this broker has no certificates for them.
     """
 
-    def __init__(self, node_id: int, reactor: Any, timeout_s: float) -> None:
+    def __init__(
+        self, node_id: int, reactor: Any, timeout_s: float, https: MakeEndpoint | None = None
+    ) -> None:
         self._node_id = node_id
         self._reactor = reactor
         self._timeout_s = timeout_s
@@ -72,7 +96,8 @@ class Forwarder:
         self._pool.maxPersistentPerHost = CONNECTIONS
         self._pool.cachedConnectionTimeout = KEPT_S
         self._pool.retryAutomatically = False
-        self._agent = Agent(reactor, connectTimeout=CONNECT_S, pool=self._pool)
+        self._https = https
+        self._agent = Agent.usingEndpointFactory(reactor, _Endpoints(reactor, https), self._pool)
 
     async def send(self, leader: BrokerNode, call: Call) -> Answer:
         """Return the answer of a broker.
@@ -84,12 +109,17 @@ class Forwarder:
                 f"broker {leader.id} leads the topic of the schemas, and has no HTTP listener that others can"
                 " reach: set http.listeners there"
             )
-        host, port = leader.http
+        host, port, has_tls = leader.http.host, leader.http.port, leader.http.security_protocol == "SSL"
+        if has_tls and self._https is None:
+            raise forwarding_failed(
+                f"broker {leader.id} leads the topic of the schemas at an HTTPS listener, and this broker has"
+                " none: set http.listeners alike at all brokers"
+            )
         headers = Headers({FORWARDED.encode(): [b"%d" % self._node_id], b"host": [b"localhost"]})
         for name in PASSED_ON:
             if name in call.headers:
                 headers.addRawHeader(name.encode(), call.headers[name].encode("latin-1"))
-        url = f"http://{bracketed(host)}:{port}{call.target}".encode("latin-1")
+        url = f"http{'s' if has_tls else ''}://{bracketed(host)}:{port}{call.target}".encode("latin-1")
         body = _Body(call.body) if call.body or call.method != "GET" else None
         try:
             asked = self._agent.request(call.method.encode(), url, headers, body)

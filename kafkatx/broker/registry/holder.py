@@ -14,16 +14,19 @@ from kafkatx.web.calls import Application
 
 if TYPE_CHECKING:
     from kafkatx.broker.registry.factory import RegistryParts
+    from kafkatx.networkclient.connection import MakeEndpoint
 
 
 class RegistryHolder:
     """Makes the registry of a broker, once.
 
     :ivar made: the registry; None as long as nothing has needed it.
+    :param https: makes the endpoints of other brokers' HTTPS listeners; None: this broker has none itself.
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, https: MakeEndpoint | None = None) -> None:
         self._broker = broker
+        self._https = https
         self.made: RegistryParts | None = None
 
     @property
@@ -32,7 +35,7 @@ class RegistryHolder:
         if self.made is None:
             from kafkatx.broker.registry.factory import make_registry
 
-            self.made = make_registry(self._broker)
+            self.made = make_registry(self._broker, self._https)
         return self.made
 
     def application(self) -> Application:

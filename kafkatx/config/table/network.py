@@ -161,8 +161,9 @@ HTTP = Section(
 HTTP_LISTENERS = HTTP.names(
     "http.listeners",
     (),
-    "Addresses to listen on for HTTP: HTTP://host:port. Empty: no listener. kafkatx up without this setting "
-    "listens on 127.0.0.1, port 8081 or, if that is in use, any free port.",
+    "Addresses to listen on for HTTP: HTTP://host:port, or HTTPS://host:port for TLS with ssl.* or "
+    "listener.name.https.ssl.*. Empty: no listener. kafkatx up without this setting listens on 127.0.0.1, "
+    "port 8081 or, if that is in use, any free port.",
 )
 HTTP_PORT_FALLBACK = HTTP.boolean(
     "kafkatx.http.port.fallback",
@@ -173,13 +174,14 @@ HTTP_PORT_FALLBACK = HTTP.boolean(
 HTTP_ADVERTISED_LISTENER = HTTP.optional_string(
     "http.advertised.listener",
     "Address by which the other brokers of a cluster reach the HTTP listener, if different from the first of "
-    "http.listeners: HTTP://host:port.",
+    "http.listeners: HTTP://host:port or HTTPS://host:port.",
 )
 HTTP_ALLOWED_HOSTS = HTTP.names(
     "kafkatx.http.allowed.hosts",
     (),
-    "Host names that a request may be for, besides addresses and localhost. Empty: only these at a listener "
-    "on a loopback address, and any name at other listeners.",
+    "Host names that a request may be for, and that pages may have which make requests, besides addresses, "
+    "localhost and, unless the listener is on a loopback address, the names that this broker advertises; *: "
+    "any name. Empty: only these, and any name at a listener with TLS.",
 )
 HTTP_REQUEST_MAX_BYTES = HTTP.integer(
     "kafkatx.http.request.max.bytes",

@@ -309,7 +309,7 @@ class Registration:
             timestamp_ms=self._now_ms(),
             directories=self._directories,
             internal=None if node.internal is None else Endpoint("INTERNAL", *node.internal),
-            http=None if node.http is None else Endpoint("HTTP", *node.http),
+            http=node.http,
         )
         return registration.encode(self._version)
 

@@ -7,7 +7,7 @@ for clients of Kafka 0.8. Version 1 has nothing else, 2 has endpoints, 3 the rac
 listeners, 5 features. Clients up to 0.9.0.0 cannot read versions above 2 (KAFKA-3100). kafkatx adds
 ``"kafkatx_directories"``, the ``directory.id`` of each log dir, to any version, and, where other brokers have
 an address of their own (``inter.broker.listener.name``), ``"kafkatx_internal":"INTERNAL://h:9093"``, and of
-a broker with an HTTP listener ``"kafkatx_http":"HTTP://h:8081"``.
+a broker with an HTTP listener ``"kafkatx_http":"HTTP://h:8081"``, or ``HTTPS``.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ class Registration:
         named = [endpoint for endpoint in self.endpoints if endpoint.listener == listener]
         endpoint = (named or self.endpoints)[0]
         internal = None if self.internal is None else (self.internal.host, self.internal.port)
-        http = None if self.http is None else (self.http.host, self.http.port)
         several = self.endpoints if len(self.endpoints) > 1 else ()
         return BrokerNode(
             self.broker_id,
@@ -71,7 +70,7 @@ class Registration:
             self.rack,
             epoch,
             internal=internal,
-            http=http,
+            http=self.http,
             endpoints=several,
         )
 
@@ -159,7 +158,8 @@ def _address(fields: Fields, name: str) -> Endpoint | None:
     match = _ENDPOINT.fullmatch(text)
     if match is None or not 0 <= int(match[3]) <= 65535:
         raise UnreadableNode(fields.path, f"the endpoint {quoted(text)}", "LISTENER://HOST:PORT")
-    return Endpoint(match[1], match[2], int(match[3]))
+    protocol = "SSL" if match[1] == "HTTPS" else "PLAINTEXT"
+    return Endpoint(match[1], match[2], int(match[3]), protocol)
 
 
 def _timestamp(fields: Fields) -> int:

@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 from cryptography import x509
 from OpenSSL import SSL
-from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.interfaces import IAddress, IDelayedCall, IProtocol, IReactorTime
 from twisted.internet.protocol import connectionDone
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 
-from kafkatx.net.connection import KafkaConnection
+from kafkatx.net.admission.unauthenticated import Unauthenticated
+from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Session
 from kafkatx.net.sender import Load
-from kafkatx.net.server import KafkaServerFactory
 from kafkatx.net.tls.contexts import error_text
 from kafkatx.net.tls.handshakes import Handshakes
 from kafkatx.net.tls.sender import TlsSender
@@ -27,11 +27,38 @@ MOST_BYTES = 256 << 10
 """Bytes that a peer may send before its handshake is done: long certificate chains have 100 kB."""
 
 
+class Below(Protocol):
+    """The factory of a listener's connections without TLS, for Kafka's protocol or for HTTP.
+
+    A connection has a ``peer``, and takes the content of the TLS connection by ``dataReceived``.
+
+    :ivar listener: the name of the listener.
+    :ivar tls_advice: what to do if a client sends plain text.
+    """
+
+    listener: str
+    tls_advice: str
+
+    @property
+    def clock(self) -> IReactorTime:
+        """The clock of all connections."""
+
+    @property
+    def log(self) -> LimitedLog:
+        """The log of lines that clients cause."""
+
+    @property
+    def unauthenticated(self) -> Unauthenticated:
+        """The connections that are not authenticated yet."""
+
+    def buildProtocol(self, addr: IAddress | None) -> IProtocol | None:
+        """Return a connection, one that is held off, or None if there are too many."""
+
+
 class Factory(Protocol):
     """The listener as its connections see it: :class:`kafkatx.net.tls.listener.TlsFactory`."""
 
-    server: KafkaServerFactory
-    listener: str
+    below: Below
     handshakes: Handshakes
 
     def principal_of(self, certificate: x509.Certificate) -> tuple[str, str | None]:
@@ -49,11 +76,11 @@ class _Pieces:
 
 
 class TlsConnection(TLSMemoryBIOProtocol):
-    """The TLS layer below a :class:`~kafkatx.net.connection.KafkaConnection`."""
+    """The TLS layer below a connection of Kafka's protocol or of HTTP."""
 
-    wrappedProtocol: Any  # a KafkaConnection
+    wrappedProtocol: Any  # a KafkaConnection, or a Channel of HTTP
 
-    def __init__(self, factory: Any, wrapped: KafkaConnection) -> None:
+    def __init__(self, factory: Any, wrapped: Any) -> None:
         super().__init__(factory, wrapped)
         self._listener: Factory = factory
         self._shaking = True
@@ -65,9 +92,9 @@ class TlsConnection(TLSMemoryBIOProtocol):
 
     def makeConnection(self, transport: Any) -> None:
         """Begin; the peer has limited time for its handshake."""
-        handshakes, clock = self._listener.handshakes, self._listener.server.clock
+        handshakes, clock = self._listener.handshakes, self._listener.below.clock
         handshakes.add(self)
-        self._listener.server.unauthenticated.add(self, transport.getPeer().host)
+        self._listener.below.unauthenticated.add(self, transport.getPeer().host)
         timeout_s = handshakes.limits.timeout_s
         self._deadline = clock.callLater(
             timeout_s, self.drop, f"its TLS handshake was not done within {timeout_s:g} s"
@@ -115,13 +142,13 @@ class TlsConnection(TLSMemoryBIOProtocol):
             self._early.append(data)
         if first and data[0] != HANDSHAKE:
             self.drop(
-                f"it sends plain text to the TLS listener {self._listener.listener};"
-                " set security.protocol=SSL in the client, or use a PLAINTEXT listener"
+                f"it sends plain text to the TLS listener {self._listener.below.listener};"
+                f" {self._listener.below.tls_advice}"
             )
         elif self._received > MOST_BYTES:
             self.drop(f"it sent more than {MOST_BYTES} bytes before its TLS handshake was done")
         elif first:
-            clock = self._listener.server.clock
+            clock = self._listener.below.clock
             wait_s = self._listener.handshakes.turn_s(clock.seconds())
             if wait_s > 0:
                 self._early = [data]
@@ -148,12 +175,12 @@ class TlsConnection(TLSMemoryBIOProtocol):
             self._say(f"no rule of ssl.principal.mapping.rules matches its certificate, {subject}")
             self.failVerification(Failure(SSL.Error([("", "", "no rule matches the certificate")])))
             return
-        self.wrappedProtocol.peer.session = Session(principal, self._listener.listener)
+        self.wrappedProtocol.peer.session = Session(principal, self._listener.below.listener)
 
     def _end_handshake(self) -> None:
         self._shaking = False
         self._listener.handshakes.remove(self)
-        self._listener.server.unauthenticated.remove(self)
+        self._listener.below.unauthenticated.remove(self)
         for timer in (self._deadline, self._turn):
             if timer is not None and timer.active():
                 timer.cancel()
@@ -169,7 +196,7 @@ class TlsConnection(TLSMemoryBIOProtocol):
     def _say(self, reason: str) -> None:
         if not self._said:
             self._said = True
-            self._listener.server.log.warn(
+            self._listener.below.log.warn(
                 "closed the connection from {peer}: {reason}", peer=self.wrappedProtocol.peer, reason=reason
             )
 

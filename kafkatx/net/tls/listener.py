@@ -24,9 +24,8 @@ from zope.interface import implementer
 from kafkatx.config.table.security import tls as t
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Worker
-from kafkatx.net.connection import KafkaConnection
-from kafkatx.net.server import KafkaServerFactory, ListenerFactory
-from kafkatx.net.tls.connection import TlsConnection
+from kafkatx.net.admission.held_off import HeldOff
+from kafkatx.net.tls.connection import Below, TlsConnection
 from kafkatx.net.tls.contexts import days_left, server_context
 from kafkatx.net.tls.handshakes import HandshakeLimits, Handshakes
 from kafkatx.tls.principals import PrincipalMapper, distinguished_name, parse_rules
@@ -147,18 +146,19 @@ class TlsFactory(TLSMemoryBIOFactory):
     protocol = TlsConnection
     noisy = False
 
-    def __init__(self, certificates: Certificates, below: ListenerFactory, limits: HandshakeLimits) -> None:
-        self.server: KafkaServerFactory = below.server
-        self.listener = below.listener
+    def __init__(self, certificates: Certificates, below: Below, limits: HandshakeLimits) -> None:
         self.handshakes = Handshakes(limits)
         self.certificates = certificates
-        self._below = below
-        super().__init__(certificates, False, below, self.server.clock)
+        self.below = below
+        wrapped: Any = below
+        super().__init__(certificates, False, wrapped, below.clock)
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
         """Return a connection, one that is held off, or None if there are too many."""
-        connection = self._below.buildProtocol(addr)
-        return TlsConnection(self, connection) if isinstance(connection, KafkaConnection) else connection
+        connection = self.below.buildProtocol(addr)
+        if connection is None or isinstance(connection, HeldOff):
+            return connection
+        return TlsConnection(self, connection)
 
     def principal_of(self, certificate: x509.Certificate) -> tuple[str, str | None]:
         """Return the distinguished name of a client's certificate, and its principal if a rule matches."""
@@ -178,7 +178,7 @@ class TlsListeners:
         self._certificates: list[Certificates] = []
         self._checks: LoopingCall | None = None
 
-    def wrap(self, below: ListenerFactory) -> TlsFactory:
+    def wrap(self, below: Below) -> TlsFactory:
         """Return the factory of a listener with TLS.
 
         :raises SettingError: its certificates cannot be used.
@@ -187,7 +187,7 @@ class TlsListeners:
         try:
             certificates = Certificates(below.listener, lambda: self._values(below.listener))
         except SettingError as error:
-            raise SettingError(f"listeners: {below.listener}: {error}") from None
+            raise SettingError(f"listener {below.listener}: {error}") from None
         self._certificates.append(certificates)
         limits = HandshakeLimits(
             values[t.KAFKATX_TLS_HANDSHAKE_TIMEOUT_MS] / 1000,
@@ -196,7 +196,7 @@ class TlsListeners:
         )
         if self._checks is None:
             self._checks = LoopingCall(self._check)
-            self._checks.clock = below.server.clock
+            self._checks.clock = below.clock
             self._checks.start(CHECK_S, now=False)
         return TlsFactory(certificates, below, limits)
 

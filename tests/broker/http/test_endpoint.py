@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 from twisted.internet.testing import StringTransport
 
-from kafkatx.broker.http.endpoint import HttpEndpoint
+from kafkatx.broker.http.endpoint import HttpEndpoint, allowed_hosts
 from kafkatx.broker.registry.holder import RegistryHolder
+from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from tests.broker.running import BrokerTestCase
 
@@ -104,10 +107,58 @@ class EndpointTests(BrokerTestCase):
         self.assertIn(b"every log dir is offline", self.get("/health/ready"))
 
     def test_hosts(self) -> None:
-        """A listener of this machine alone takes no names of others; one for all interfaces does."""
+        """A listener answers requests for its own names, which are more for one on all interfaces."""
+        own = socket.gethostname()
         self.endpoint.listen()
-        self.assertIn(b" 403 ", self.get("/health/live", 0, "evil.example"))
-        self.assertIn(b" 200 ", self.get("/health/live", 1, "kafka.example"))
+        for number, host, status in (
+            (0, "evil.example", 403),
+            (0, own, 403),
+            (0, "10.0.0.1", 200),
+            (1, "evil.example", 403),
+            (1, own.upper(), 200),
+        ):
+            self.assertIn(b" %d " % status, self.get("/health/live", number, host), (number, host))
+
+    def test_allowed_hosts(self) -> None:
+        """The names are those that are advertised, and those of the setting; TLS needs no check of names."""
+        advertised = {
+            "listeners": "PLAINTEXT://:0",
+            "advertised.listeners": "PLAINTEXT://A.example:9092",
+            "http.advertised.listener": "HTTP://b.example:80",
+        }
+        allowed = {"kafkatx.http.allowed.hosts": "C.example"}
+        for listener, values, expected in (
+            ("HTTP://:1", advertised, {"a.example", "b.example"}),
+            ("HTTP://:1", {"advertised.host.name": "d.example"}, {"d.example"}),
+            ("HTTP://localhost:1", advertised, set()),
+            ("HTTP://localhost:1", allowed, {"c.example"}),
+            ("HTTP://e.example:1", allowed, {"c.example", "e.example"}),
+            ("HTTPS://:1", advertised, None),
+            ("HTTPS://:1", allowed, {"c.example"}),
+            ("HTTP://:1", {"kafkatx.http.allowed.hosts": "*"}, None),
+        ):
+            config = BrokerConfig.load(None, {"http.listeners": listener, **values})
+            (one,) = config.http_listeners()
+            found = allowed_hosts(config, one)
+            own = set() if "localhost" in listener else {socket.gethostname().lower()}
+            self.assertEqual(found, None if expected is None else expected | own, (listener, values))
+
+    def test_tls(self) -> None:
+        """A listener with TLS is wrapped by the broker's certificates, and its URL says so."""
+        self.broker.config = self.broker.config.with_values(
+            {"http.listeners": "HTTP://localhost:0,HTTPS://localhost:8443"}
+        )
+        wrapped: list[Any] = []
+
+        def wrap(factory: Any) -> str:
+            wrapped.append(factory)
+            return "wrapped"
+
+        tls: Any = SimpleNamespace(wrap=wrap)
+        endpoint = HttpEndpoint(self.broker, self.registry, self, tls)
+        endpoint.listen()
+        self.assertEqual((self.factories[1], wrapped[0].listener), ("wrapped", "HTTPS"))
+        self.assertEqual(endpoint.urls, ["http://127.0.0.1:4711", "https://127.0.0.1:8443"])
 
     def test_registry(self) -> None:
         """Both listeners have one registry, which is made with the first request."""

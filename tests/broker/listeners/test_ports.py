@@ -97,5 +97,5 @@ class ListenersTests(BrokerTestCase):
         listeners = self.listeners(listeners="SSL://127.0.0.1:9093")
         server = KafkaServerFactory(self.dispatch, LIMITS, self.clock)
         error = self.assertRaises(SettingError, listeners.bind, self.broker, SERVED, server)
-        self.assertIn("listeners: SSL: ssl.keystore.location is not set", str(error))
+        self.assertIn("listener SSL: ssl.keystore.location is not set", str(error))
         self.assertIn("kafkatx tls init", str(error))

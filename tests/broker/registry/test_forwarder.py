@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionLost, ConnectionRefusedError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
-from twisted.web.client import ResponseDone, ResponseFailed
+from twisted.web.client import URI, ResponseDone, ResponseFailed
 from twisted.web.http_headers import Headers
 
 from kafkatx.broker.registry import forwarded_body
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.broker.registry.forwarder import Forwarder
+from kafkatx.nodes import Endpoint
 from kafkatx.registry.errors import RegistryError
 from kafkatx.types import BrokerNode
 from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call
 
-LEADER = BrokerNode(2, "b2", 9092, http=("::1", 8081))
+LEADER = BrokerNode(2, "b2", 9092, http=Endpoint("HTTP", "::1", 8081))
 POST = Call("POST", "/subjects/a%2Fb/versions?x=1", (), {}, {"content-type": "a/json", "cookie": "c"}, b"{}")
 GET = Call("GET", "/subjects", (), {}, {"accept": "x/json"})
 
@@ -43,6 +45,7 @@ class ForwarderTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Make a forwarder whose agent waits for the test."""
         self.clock = Clock()
+        self.leader = LEADER
         self.forwarder = Forwarder(7, self.clock, 10.0)
         self.asked: list[tuple[bytes, bytes, Headers, Any]] = []
         self.response: Deferred[Any] = Deferred()
@@ -55,7 +58,7 @@ class ForwarderTests(SynchronousTestCase):
 
     def send(self, call: Call) -> Deferred[Answer]:
         """Forward a request."""
-        return Deferred.fromCoroutine(self.forwarder.send(LEADER, call))
+        return Deferred.fromCoroutine(self.forwarder.send(self.leader, call))
 
     def code(self, call: Call, error: Exception) -> int:
         """Forward a request that fails; return the code."""
@@ -77,6 +80,28 @@ class ForwarderTests(SynchronousTestCase):
         self.assertEqual(headers.getRawHeaders("content-type"), ["a/json"])
         self.assertIsNone(headers.getRawHeaders("cookie"))
         self.assertEqual(body.length, 2)
+
+    def test_https(self) -> None:
+        """A leader with TLS is asked over TLS, and never without."""
+        self.leader = attrs.evolve(LEADER, http=Endpoint("HTTPS", "b2", 8081, "SSL"))
+        error = self.failureResultOf(self.send(GET), RegistryError).value
+        self.assertIn("http.listeners", str(error))
+        self.assertEqual(self.asked, [])
+        made: list[tuple[str, int]] = []
+
+        def make(reactor: object, host: str, port: int) -> Any:
+            made.append((host, port))
+            return "over TLS"
+
+        forwarder = Forwarder(7, self.clock, 10.0, make)
+        agent = forwarder._agent
+        self.patch(forwarder, "_agent", self)
+        sending = Deferred.fromCoroutine(forwarder.send(self.leader, GET))
+        self.response.callback(FakeResponse())
+        self.successResultOf(sending)
+        self.assertEqual(self.asked[0][1], b"https://b2:8081/subjects")
+        uri = URI.fromBytes(self.asked[0][1])
+        self.assertEqual((agent._endpointFactory.endpointForURI(uri), made), ("over TLS", [("b2", 8081)]))
 
     def test_not_sent(self) -> None:
         """A leader that cannot be reached has got nothing: the request may be sent again."""

@@ -37,7 +37,7 @@ CONFIG_KEY = b'{"keytype":"CONFIG","subject":"a","magic":0}'
 
 class KarapaceTests(RegistryCase):
     def setUp(self) -> None:
-        """Let Karapace register two schemas."""
+        """Write the two schemas that Karapace has registered."""
         super().setUp()
         self.make_topic("_schemas", cleanup_policy="compact")
         self.write(schema("a", 1, 7), JSON_SCHEMA)

@@ -6,6 +6,7 @@ import attrs
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.registry.factory import make_registry
+from kafkatx.nodes import Endpoint
 from kafkatx.types import BrokerNode
 from tests.broker.cluster import ClusterTestCase
 
@@ -22,11 +23,11 @@ class SchemasTopicTests(ClusterTestCase):
         self.metadata.put(self.metadata.make_topic("_schemas", [[2, 1, 3]], {"cleanup.policy": "compact"}))
         self.assertIsNone(self.topic.led())
         brokers = dict(self.metadata.state.brokers)
-        brokers[2] = attrs.evolve(brokers[2], http=("b2", 8081))
+        brokers[2] = attrs.evolve(brokers[2], http=Endpoint("HTTP", "b2", 8081))
         self.metadata.change(brokers=brokers)
         leader = self.topic.other_leader()
         assert isinstance(leader, BrokerNode)
-        self.assertEqual((leader.id, leader.http), (2, ("b2", 8081)))
+        self.assertEqual((leader.id, leader.http), (2, Endpoint("HTTP", "b2", 8081)))
         del brokers[2]
         self.metadata.change(brokers=brokers)
         self.assertIsNone(self.topic.other_leader())

@@ -133,3 +133,10 @@ class NodeTests(SynchronousTestCase):
         for version in WRITTEN_VERSIONS:
             node = decode(1, PATH, registration.encode(version)).node(7)
             self.assertEqual(node, BrokerNode(1, "h", 9092, None, 7, internal=("fe80::1", 7)))
+
+    def test_http(self) -> None:
+        """The address of the HTTP listener comes back in every version, with or without TLS."""
+        for http in (Endpoint("HTTP", "h", 8081), Endpoint("HTTPS", "::1", 8443, "SSL")):
+            registration = Registration(1, (Endpoint("PLAINTEXT", "h", 9092),), http=http)
+            for version in WRITTEN_VERSIONS:
+                self.assertEqual(decode(1, PATH, registration.encode(version)).node(7).http, http)

@@ -6,6 +6,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from kafkatx.broker.registry.api.application import is_change
 from kafkatx.broker.registry.forwarder import Forwarder
+from kafkatx.nodes import Endpoint
 from kafkatx.registry.errors import RegistryError, forwarding_failed, unknown_leader
 from kafkatx.types import BrokerNode
 from kafkatx.web.calls import Answer, Call
@@ -56,7 +57,7 @@ class ForwardedTests(RegistryCase):
         """Make another broker lead the topic, and note what is sent to it."""
         super().setUp()
         self.register("s")
-        self.leader: BrokerNode | None = BrokerNode(2, "b2", 9092, http=("b2", 8081))
+        self.leader: BrokerNode | None = BrokerNode(2, "b2", 9092, http=Endpoint("HTTP", "b2", 8081))
         self.sent: list[tuple[BrokerNode, Call]] = []
         self.outcomes: list[Answer | RegistryError] = []
         self.patch(self.registry.topic, "other_leader", lambda: self.leader)

@@ -17,11 +17,11 @@ from kafkatx.client.consumer.processor import Processor
 from kafkatx.client.deferreds import client_cluster, deferred
 from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
-from kafkatx.clientcore.errors import ClientClosed, CommitFailed
+from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMetadata
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST, OffsetAndTimestamp
 from kafkatx.clientcore.tables import consumer
-from kafkatx.errors import ErrorCode, KafkaTXError
+from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.offsets import offsets_of
 from kafkatx.networkclient.shared_call import SharedCall
@@ -258,7 +258,7 @@ class Consumer:
         """
         self._check_not_ended()
         if offsets is None:
-            self._check_nothing_lost()
+            self._parts.rebalance_callbacks.check_positions()
             wanted = self._subscriptions.positions()
         else:
             wanted = {
@@ -268,18 +268,6 @@ class Consumer:
                 for topic_partition, at in offsets.items()
             }
         await self._group().commit(wanted)
-
-    def _check_nothing_lost(self) -> None:
-        """Raise CommitFailed, once, if partitions were lost after records of them were delivered."""
-        unresolved = self._parts.rebalance_callbacks.lost_partitions
-        if unresolved:
-            names = ", ".join(map(str, sorted(unresolved)))
-            unresolved.clear()
-            raise CommitFailed(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"no offset of {names} was committed: this consumer was removed from its group, and others "
-                "have the partitions; increase max.poll.interval.ms, or decrease max.poll.records",
-            )
 
     @deferred
     async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -292,10 +280,12 @@ class Consumer:
     def group_metadata(self) -> ConsumerGroupMetadata:
         """Return this member's identity, for :meth:`Producer.send_offsets`.
 
-        :raises CommitFailed: it is joining a generation: its partitions may go to other members.
+        :raises CommitFailed: it is joining a generation: its partitions may go to other members; or it was
+            removed from the group after the last records were delivered: abort, and ask for more.
         :raises KafkaTXError: the consumer has no ``group.id``.
         """
         self._check_not_ended()
+        self._parts.rebalance_callbacks.check_delivered()
         return self._group().group_metadata()
 
     def _group(self) -> Membership:

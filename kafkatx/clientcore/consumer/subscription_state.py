@@ -29,6 +29,8 @@ class SubscriptionState:
 
     One reader at a time takes records.
 
+    :ivar lost_unprocessed: partitions that were lost while the application had records of them, as long as
+        it has these.
     :ivar on_error_raised: called after a retriable error was raised to the application: the failed operation
         can be tried again.
     """
@@ -42,6 +44,7 @@ class SubscriptionState:
         """
         self.buffer = buffer
         self._count_processed = count_processed
+        self.lost_unprocessed: set[TopicPartition] = set()
         self.on_error_raised: Callable[[], None] = _nothing
         self._states: dict[TopicPartition, TopicPartitionState] = {}
         self._unprocessed: dict[TopicPartition, TopicPartitionState] = {}
@@ -106,6 +109,11 @@ class SubscriptionState:
                     state.delivered.done()
         self.buffer.set_partition_count(len(self._states))
 
+    def lose_partitions(self, partitions: set[TopicPartition]) -> None:
+        """Unassign partitions that other members of the group may have by now."""
+        self.lost_unprocessed |= self._unprocessed.keys() & partitions
+        self.remove_partitions(partitions)
+
     # -- delivering records
 
     def take(self, limit: int) -> dict[TopicPartition, list[Record]]:
@@ -152,6 +160,7 @@ class SubscriptionState:
             state.finish_delivery(delivery)
         self._unprocessed.pop(topic_partition, None)
         self._deliveries.pop(topic_partition, None)
+        self.lost_unprocessed.discard(topic_partition)
 
     def fail_delivery(self, delivery: Delivery) -> None:
         """End a delivery whose last record could not be processed: that record is the next one again."""
@@ -165,6 +174,7 @@ class SubscriptionState:
             state.mark_processed()
         self._unprocessed.clear()
         self._deliveries.clear()
+        self.lost_unprocessed.clear()
 
     @property
     def unprocessed_partitions(self) -> frozenset[TopicPartition]:

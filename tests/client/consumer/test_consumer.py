@@ -571,6 +571,21 @@ class GroupTests(ConsumerTestCase):
         assert committed is not None
         self.assertEqual(committed.offset, 2)
 
+    def test_metadata_of_a_member_that_was_put_out(self) -> None:
+        """Records of an earlier generation are not committed as the new one until more are asked for."""
+        consumer = self.member("t", session_timeout_ms=6000)
+        self.assertEqual(len(self.wait(consumer.getmany(timeout_ms=5000), 10)), 2)
+        before = consumer.group_metadata()
+        self.network.kill(0)
+        self.network.run(10)
+        self.network.down.clear()
+        self.network.run(10)
+        self.assertEqual(consumer.assignment(), {T0, T1})  # it has joined again meanwhile
+        error = self.assertRaises(CommitFailed, consumer.group_metadata)
+        self.assertIn("t-0, t-1", str(error))
+        self.assertEqual(len(self.wait(consumer.getmany(timeout_ms=5000), 10)), 2)
+        self.assertNotEqual(consumer.group_metadata(), before)
+
     def test_commit_without_records(self) -> None:
         """A commit with nothing delivered of lost partitions commits nothing."""
         consumer = self.member("t", max_poll_interval_ms=5000, auto_offset_reset="latest")

@@ -71,3 +71,20 @@ class SubscriptionStateTests(SubscriptionTestCase):
         self.subscriptions.finish_delivery(delivery)
         self.subscriptions.mark_processed()
         self.assertEqual((self.subscriptions.take(10), self.buffer.buffered_bytes), ({}, 0))
+
+    def test_lost_while_unprocessed(self) -> None:
+        """Partitions that are lost while the application has records of them are known until it is done."""
+        self.fill(T0, 3)
+        self.subscriptions.take(2)
+        self.subscriptions.lose_partitions({T0, T1})
+        self.assertEqual(self.subscriptions.assigned_partitions, {T2})
+        self.subscriptions.add_partitions([T0], COMMITTED)
+        self.assertEqual(self.subscriptions.lost_unprocessed, {T0})
+        self.subscriptions.mark_processed()
+        self.assertEqual(self.subscriptions.lost_unprocessed, set())
+        self.fill(T2, 1)
+        delivery = self.give()
+        self.subscriptions.lose_partitions({T2})
+        self.assertEqual(self.subscriptions.lost_unprocessed, {T2})
+        self.subscriptions.finish_delivery(delivery)
+        self.assertEqual(self.subscriptions.lost_unprocessed, set())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
@@ -11,6 +11,8 @@ from kafkatx.client.consumer.group.autocommit import AutoCommit
 from kafkatx.client.consumer.poll import Poller
 from kafkatx.clientcore.consumer.partition_state import COMMITTED
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
+from kafkatx.clientcore.errors import CommitFailed
+from kafkatx.errors import ErrorCode
 from kafkatx.types import TopicPartition
 
 
@@ -94,9 +96,25 @@ class RebalanceCallbacks:
             "partitions were lost: {partitions}", partitions=", ".join(map(str, sorted(partitions)))
         )
         self.lost_partitions |= self._subscriptions.positions(partitions).keys()
-        self._subscriptions.remove_partitions(partitions)
+        self._subscriptions.lose_partitions(partitions)
         self._on_change()
         await self._call_listener("on_partitions_lost", partitions)
+
+    def check_positions(self) -> None:
+        """Raise CommitFailed, once, if partitions were lost after records of them were delivered."""
+        if self.lost_partitions:
+            error = _removed(self.lost_partitions)
+            self.lost_partitions.clear()
+            raise error
+
+    def check_delivered(self) -> None:
+        """Raise CommitFailed while the application has records of partitions that were lost.
+
+        By then the member may have joined again: as a member of the new generation it must not commit
+        records of the old one in a transaction, because another member may have copied them.
+        """
+        if self._subscriptions.lost_unprocessed:
+            raise _removed(self._subscriptions.lost_unprocessed)
 
     def _suspend(self, partitions: set[TopicPartition], held: bool) -> None:
         for topic_partition in partitions:
@@ -122,3 +140,12 @@ class RebalanceCallbacks:
         except Exception as error:
             self._log.failure("the rebalance listener's {name}", name=name)
             self._poller.fail(error, permanent=False)
+
+
+def _removed(partitions: Iterable[TopicPartition]) -> CommitFailed:
+    names = ", ".join(map(str, sorted(partitions)))
+    return CommitFailed(
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        f"no offset of {names} was committed: this consumer was removed from its group, and others have the "
+        "partitions; increase max.poll.interval.ms, or decrease max.poll.records",
+    )

@@ -15,8 +15,9 @@ INPUT ?=
 # make demo-pipeline INPUT=access.log DROP=1 KEEP=folder
 DROP ?=
 KEEP ?=
-# make clients CLIENTS="kcat aiokafka" CONTROL=1, or BROKERS=3 ONLY=leader
+# make clients CLIENTS="kcat aiokafka" FEATURE=transactions CONTROL=1, or BROKERS=3 ONLY=leader
 CLIENTS ?=
+FEATURE ?=
 CONTROL ?=
 BROKERS ?=
 ONLY ?=
@@ -32,7 +33,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links attack fuzz-logins simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -56,6 +57,8 @@ help:
 	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
 	@echo 'make links [SOURCE=kafkatx]  a mirror of five million records of Apache Kafka 4, both ends killed ten times each, and'
 	@echo '                          the comparison of all (RECORDS=, MINUTES=6, KILLS=10, SEED=1; needs Java and Maven)'
+	@echo 'make copiers [BROKERS=3]  transactional copiers of all clients at once, killed with their brokers for MINUTES=10, and'
+	@echo '                          the check that each record was copied once (CLIENTS="java-4 librdkafka", SEED=1)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make fuzz-logins          100,000 damaged frames before a login (FRAMES=)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
@@ -151,12 +154,13 @@ takeover: install .interop/jars
 	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
 	@touch $@
 
-# CLIENTS="kcat aiokafka" chooses rows, CONTROL=1 runs them against Apache Kafka instead. BROKERS=3 runs them
-# against a cluster with three copies of each topic, and then lets a leader die under them; only that is written on
-# the page. ONLY=features or ONLY=leader leaves the other out; ZOOKEEPER=1 lets leaders die in clusters with ZooKeeper.
+# CLIENTS="kcat aiokafka" chooses rows, FEATURE=transactions one feature, CONTROL=1 runs them against Apache Kafka
+# instead. BROKERS=3 runs them against a cluster with three copies of each topic, and then lets a leader die under
+# them; only that is written on the page. ONLY=features or ONLY=leader leaves the other out; ZOOKEEPER=1 lets leaders
+# die in clusters with ZooKeeper.
 clients: install
 	@$(BIN)/python -m tests.clients --jobs 2 --write $(if $(BROKERS),--brokers $(BROKERS)) $(if $(ONLY),--only $(ONLY)) \
-	  $(if $(ZOOKEEPER),--zookeeper) $(if $(CONTROL),--broker apache) $(CLIENTS)
+	  $(if $(FEATURE),--feature '$(FEATURE)') $(if $(ZOOKEEPER),--zookeeper) $(if $(CONTROL),--broker apache) $(CLIENTS)
 
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
@@ -173,6 +177,12 @@ links: install
 	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),6) + 1800) \
 	  $(BIN)/python -m tests.links --source $(or $(SOURCE),apache-4) --records $(or $(RECORDS),5000000) \
 	  --minutes $(or $(MINUTES),6) --kills $(or $(KILLS),10) --seed $(or $(SEED),1)
+
+# Bounded: MINUTES of kills, and at most twenty more for start, draining and checks.
+copiers: install
+	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),10) + 1200) \
+	  $(BIN)/python -m tests.copiers --minutes $(or $(MINUTES),10) --brokers $(or $(BROKERS),1) \
+	  --seed $(or $(SEED),1) --clients '$(CLIENTS)'
 
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants

@@ -7,7 +7,8 @@ the results beside this module and writes ``docs/clients.md`` anew from all that
 
 With ``--brokers 3`` topics have three copies, and :mod:`tests.clients.leader_dies` is tried, too; its results
 are kept, those of the features are not. ``--only features`` and ``--only leader`` leave the other out.
-``--zookeeper`` starts a ZooKeeper that keeps the state of the clusters whose leaders die.
+``--feature NAME`` tries only that one, and may be repeated. ``--zookeeper`` starts a ZooKeeper that keeps the
+state of the clusters whose leaders die.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from kafkatx.testing.zookeeper import ZooKeeperServer
 from tests.clients.brokers import COPIES
-from tests.clients.features import FAIL, MEMBERS, PASS
+from tests.clients.features import FAIL, FEATURES, MEMBERS, PASS
 from tests.clients.leader_dies import BROKERS, LOCAL, ZOOKEEPER, Death, try_row
 from tests.clients.leader_rows import ROWS, Row
 from tests.clients.matrix import CLIENTS, Client
@@ -39,6 +40,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--broker", choices=("kafkatx", "apache"), default="kafkatx")
     parser.add_argument("--brokers", type=int, default=1, help="brokers of a cluster of kafkatx")
     parser.add_argument("--only", choices=("features", "leader"), help="with brokers: what is tried")
+    parser.add_argument(
+        "--feature", action="append", choices=tuple(FEATURES), help="a feature to be tried; without one, all"
+    )
     parser.add_argument("--zookeeper", action="store_true", help="leaders die in clusters with a ZooKeeper")
     parser.add_argument("--jobs", type=int, default=1, help="clients at a time")
     parser.add_argument("--write", action="store_true", help="keep the results and write docs/clients.md")
@@ -122,11 +126,12 @@ def _zookeeper() -> Iterator[str]:
 def _features(asked: argparse.Namespace) -> bool:
     """Try the features; return True if none failed."""
     chosen = [client for client in CLIENTS if _chosen(client.name, asked.names)]
+    features = asked.feature or list(FEATURES)
     outcomes: dict[str, Outcome] = {}
     with ThreadPoolExecutor(asked.jobs) as pool:
         for client, outcome in zip(
             chosen,
-            pool.map(lambda client: try_client(client, asked.broker, asked.brokers), chosen),
+            pool.map(lambda client: try_client(client, asked.broker, asked.brokers, features), chosen),
             strict=True,
         ):
             outcomes[client.name] = outcome

@@ -22,7 +22,7 @@ FEATURES = {
     "manage groups": "Groups are listed and described, and one is deleted where the client can.",
     "delete records": "Those before an offset go; the earliest is then that offset.",
     "delete topics": "A topic is deleted and no longer listed.",
-    "transactions": "What was committed is read, what was aborted is not.",
+    "transactions": "What was committed is read with read_committed, what was aborted is not; offsets, too.",
     "restart": "A group of three outlives a stop and a kill -9 of the broker; no record, no commit is lost.",
 }
 """Every feature, in the order of the table, and what a scenario has seen when it says ``pass``."""

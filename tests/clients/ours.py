@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
 
@@ -357,6 +357,40 @@ class Ours(Scenario):
             broker = str((await admin.metadata()).controller_id)
             if "log.dirs" not in await admin.configs.describe(Resource(ResourceType.BROKER, broker)):
                 raise AssertionError("the broker tells no log.dirs")
+
+    @in_reactor
+    async def transactions(self) -> None:
+        """``transaction()``; one that is left by an error is aborted; both commit offsets of a group."""
+        topic, group = await self.new_topic(), new_name("group")
+        place = TopicPartition(topic, 0)
+        producer = Producer(**self.settings, transactional_id=new_name("id"))
+        async with self.consumer(group_id=group, isolation_level="read_committed") as consumer:
+            try:
+                await producer.start()
+                with suppress(ZeroDivisionError):
+                    await self._transaction(producer, topic, BIG, {place: 9}, group, ZeroDivisionError())
+                await self._transaction(producer, topic, SENT, {place: 7}, group)
+            finally:
+                await producer.close()
+            consumer.assign(self.places(topic))
+            self.check(await self.read(consumer, len(SENT)), SENT)
+            told = await consumer.committed(place)
+            same({p: at.offset for p, at in told.items() if at}, {place: 7}, "committed")
+
+    async def _transaction(
+        self,
+        producer: Producer,
+        topic: str,
+        pairs: Sequence[Pair],
+        offsets: dict[TopicPartition, int],
+        group: str,
+        error: Exception | None = None,
+    ) -> None:
+        async with producer.transaction():
+            await gatherResults([producer.send(topic, value, key) for key, value in pairs])
+            await producer.send_offsets(offsets, group)
+            if error is not None:
+                raise error
 
     @in_reactor
     async def create_partitions(self) -> None:

@@ -84,12 +84,18 @@ def load(broker: str) -> Kept:
 
 
 def keep(broker: str, outcomes: Mapping[str, Outcome]) -> None:
-    """Keep the results of these clients beside those of others; one without its toolchain changes nothing."""
+    """Keep the results of these clients beside those of others, and of features that were not tried.
+
+    A client without its toolchain changes nothing.
+    """
     kept = load(broker)
     for name, outcome in outcomes.items():
         absent = any(result.result == NO_TOOLCHAIN for result in outcome.results.values())
-        if name not in kept or not absent:
+        if name not in kept:
             kept[name] = outcome
+        elif not absent:
+            older = kept[name]
+            kept[name] = Outcome(outcome.version or older.version, {**older.results, **outcome.results})
     rows = {
         client.name: {"version": kept[client.name].version, "results": _lasting(kept[client.name].results)}
         for client in CLIENTS

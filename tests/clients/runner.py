@@ -45,20 +45,23 @@ class Outcome:
         return {name: found.detail for name, found in self.results.items() if found.result == FAIL}
 
 
-def try_client(client: Client, broker_kind: str = "kafkatx", brokers: int = 1) -> Outcome:
+def try_client(
+    client: Client, broker_kind: str = "kafkatx", brokers: int = 1, features: Sequence[str] = tuple(FEATURES)
+) -> Outcome:
     """Run a client's scenario against a broker of its own; whatever goes wrong is in the outcome.
 
     :param brokers: number of brokers of the cluster, if it is kafkatx.
+    :param features: those that are tried.
     """
     try:
         prepare(client.toolchain)
         if broker_kind == "apache":
             prepare(f"java-{client.control}")
-        return _try_with_broker(client, _make_broker(client, broker_kind, brokers))
+        return _try_with_broker(client, _make_broker(client, broker_kind, brokers), features)
     except NoToolchain as missing:
-        return Outcome(results={name: Result(NO_TOOLCHAIN, str(missing)) for name in FEATURES})
+        return Outcome(results={name: Result(NO_TOOLCHAIN, str(missing)) for name in features})
     except Exception as error:  # not built, no broker: one row of the table, and the others go on
-        return Outcome(results={name: Result(FAIL, f"{type(error).__name__}: {error}") for name in FEATURES})
+        return Outcome(results={name: Result(FAIL, f"{type(error).__name__}: {error}") for name in features})
 
 
 def _make_broker(client: Client, broker_kind: str, brokers: int) -> Broker:
@@ -67,10 +70,10 @@ def _make_broker(client: Client, broker_kind: str, brokers: int) -> Broker:
     return OurBroker() if brokers == 1 else OurCluster(brokers)
 
 
-def _try_with_broker(client: Client, broker: Broker) -> Outcome:
+def _try_with_broker(client: Client, broker: Broker, features: Sequence[str]) -> Outcome:
     try:
         broker.start()
-        outcome = try_features(client, broker, list(FEATURES))
+        outcome = try_features(client, broker, features)
         outcome.log = broker.output()
         return outcome
     finally:

@@ -53,6 +53,14 @@ class PageTests(SynchronousTestCase):
         self.assertEqual(kept["kcat"].results["consume"], (FAIL, "why"))
         self.assertEqual(kept["aiokafka"].results["consume"], (PASS, ""))
 
+    def test_keep_features(self) -> None:
+        """A run of some features leaves what is kept of the others."""
+        page.keep("kafkatx", {"kcat": outcome(PASS)})
+        page.keep("kafkatx", {"kcat": Outcome("", {"commit": Result(FAIL, "why")})})
+        kept = page.load("kafkatx")["kcat"]
+        self.assertEqual((kept.version, kept.results["consume"].result), ("1.2", PASS))
+        self.assertEqual(kept.results["commit"].result, FAIL)
+
     def test_no_toolchain(self) -> None:
         """A machine without a client's toolchain leaves what another has found; without that it is shown."""
         page.keep("kafkatx", {"kafkajs": outcome(NO_TOOLCHAIN)})

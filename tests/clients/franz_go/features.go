@@ -92,7 +92,41 @@ func (s scenario) transactions(ctx context.Context) string {
 	}
 	client.Close()
 	check(s.readAll(ctx, topic, kgo.FetchIsolationLevel(kgo.ReadCommitted())), "b")
+	s.offsetsInTransactions(ctx, topic)
 	return ""
+}
+
+// offsetsInTransactions aborts a transaction that has consumed all records, and commits another one.
+func (s scenario) offsetsInTransactions(ctx context.Context, topic string) {
+	group, admin := newName("group"), s.admin()
+	defer admin.Close()
+	options := []kgo.Opt{kgo.TransactionalID(newName("id")), kgo.FetchIsolationLevel(kgo.ReadCommitted())}
+	options = append(options, kgo.SeedBrokers(strings.Split(s.bootstrap, ",")...))
+	session, err := kgo.NewGroupTransactSession(s.grouped(group, topic, options...)...)
+	must(err)
+	defer session.Close()
+	for _, try := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit} {
+		var found []*kgo.Record
+		for len(found) < count {
+			fetches := session.PollRecords(ctx, count-len(found))
+			must(fetches.Err())
+			found = append(found, fetches.Records()...)
+		}
+		must(session.Begin())
+		committed, err := session.End(ctx, try)
+		must(err)
+		same(committed, bool(try), "committed")
+	}
+	told, err := admin.FetchOffsets(ctx, group)
+	must(err)
+	read := 0
+	told.Each(func(offset kadm.OffsetResponse) {
+		must(offset.Err)
+		if offset.At > 0 {
+			read++
+		}
+	})
+	same(read > 1, true, "offsets in more than one partition")
 }
 
 func (s scenario) createTopics(ctx context.Context) string {

@@ -32,6 +32,10 @@ func main() {
 		must(s.member(os.Args[4], os.Args[5], os.Args[6]))
 		return
 	}
+	if os.Args[2] == "copy" {
+		must(s.copy(os.Args[4], os.Args[5], os.Args[6], os.Args[7], os.Args[8]))
+		return
+	}
 	say(map[string]any{"version": version()})
 	if os.Args[2] == "produce" {
 		must(s.produceNumbered(os.Args[4], os.Args[5], os.Args[6]))

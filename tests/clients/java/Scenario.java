@@ -52,6 +52,11 @@ public final class Scenario {
             new Member(scenario).run(arguments[3], arguments[4], Integer.parseInt(arguments[5]));
             return;
         }
+        if (arguments[1].equals("copy")) {
+            new Copier(scenario, arguments[3], arguments[4], Integer.parseInt(arguments[7]))
+                .run(arguments[5], arguments[6]);
+            System.exit(0);
+        }
         say(Map.of("version", AppInfoParser.getVersion()));
         if (arguments[1].equals("produce")) {
             new Numbered(scenario).run(arguments[3], Integer.parseInt(arguments[4]), Double.parseDouble(arguments[5]));

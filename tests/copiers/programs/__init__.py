@@ -1,0 +1,1 @@
+"""The copiers that are written in Python, a program each."""

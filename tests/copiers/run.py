@@ -5,22 +5,17 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-
-import attrs
 
 from kafkatx.blocking import Cluster
 from kafkatx.blocking.admin.topics import Admin
-from kafkatx.blocking.admin.transactions import Transactions
-from kafkatx.clientcore.list_offsets import LATEST
-from kafkatx.errors import KafkaTXError
-from kafkatx.types import TopicPartition
 from tests.clients.toolchains import prepare
 from tests.copiers import checks
 from tests.copiers.brokers import Brokers
-from tests.copiers.checks import Count, Place, Seen
+from tests.copiers.checks import Place, Seen
+from tests.copiers.copied import Copied
 from tests.copiers.feeder import Feeder
+from tests.copiers.open_transactions import left_open
 from tests.copiers.processes import Copier
 from tests.copiers.programs.loop import TRANSACTION_MS, Job
 from tests.copiers.readers import Watcher, read_all
@@ -38,42 +33,10 @@ DOWN_S = 5.0
 """The mean time for which a broker is away."""
 
 DRAIN_S = 300.0
+SUCCESSORS_S = 20.0
+"""The time in which a copier starts, takes over the partitions of those that were killed, and reads."""
+
 _LINES = 60
-
-
-@attrs.define
-class Copied:
-    """The copiers of one client, and what was counted of them."""
-
-    row: Row
-    copiers: list[Copier]
-    count: Count = attrs.field(factory=Count)
-    given: int = 0
-    found: int = 0
-    committed: int = 0
-    torn: int = 0
-
-    @property
-    def source(self) -> str:
-        """The topic that is copied."""
-        return f"in.{self.row.name}"
-
-    @property
-    def target(self) -> str:
-        """The topic with the copies."""
-        return f"out.{self.row.name}"
-
-    def __str__(self) -> str:
-        ended: Counter[str] = sum((copier.ended for copier in self.copiers), Counter())
-        reasons: Counter[str] = sum((copier.reasons for copier in self.copiers), Counter())
-        parts = [f"{self.given} records in, {self.found} out", str(self.count)]
-        if not self.row.verbatim:
-            parts.append(f"{self.torn} transactions torn, or aborted and seen")
-            parts.append(f"{self.committed} committed, {ended['abort']} aborted on purpose")
-            parts.append(f"{ended['error']} aborted for errors {dict(reasons) or ''}")
-        parts.append(f"{len(self.copiers)} members, killed {sum(one.killed for one in self.copiers)} times")
-        parts.append(f"{sum(one.gave_up for one in self.copiers)} gave up")
-        return f"{self.row.name}: {'; '.join(parts)}"
 
 
 class Run:
@@ -153,12 +116,15 @@ class Run:
         feeder.stop()
         self._tell(f"the input ends; brokers were killed {self._brokers.killed} times")
         self._drain(all_copied, watcher)
+        for copier in copiers:  # whose successors have nothing to do, unless offsets were lost
+            copier.kill()
+        time.sleep(SUCCESSORS_S)
         stopping = [threading.Thread(target=copier.stop) for copier in copiers]
         for thread in stopping:
             thread.start()
         for thread in stopping:
             thread.join()
-        self._check_ended()
+        self._faults += left_open(self._brokers.bootstrap, 2 * TRANSACTION_MS / 1000)
         self._check(all_copied, feeder, watcher)
         watcher.stop()
         for one in all_copied:
@@ -218,7 +184,7 @@ class Run:
 
         def behind() -> dict[str, int]:
             counts = {
-                one.row.name: self._inputs(watcher, one) - watcher.count(one.target) for one in all_copied
+                one.row.name: watcher.count(one.source) - watcher.count(one.target) for one in all_copied
             }
             return {name: count for name, count in counts.items() if count > 0}
 
@@ -228,44 +194,6 @@ class Run:
         if left:
             self._faults.append(f"not copied in {DRAIN_S:.0f} s, records: {left}")
         self._tell(f"copied everything {time.monotonic() - begun_s:.1f} s later")
-
-    def _inputs(self, watcher: Watcher, one: Copied) -> int:
-        return watcher.count(one.source)
-
-    def _check_ended(self) -> None:
-        """Check that no transaction is open: not for its coordinator, nor in a partition."""
-        end_s = time.monotonic() + 2 * TRANSACTION_MS / 1000
-        while True:
-            try:
-                left = self._left_open()
-            except KafkaTXError as error:
-                left = [str(error)]
-            if not left or time.monotonic() > end_s:
-                break
-            time.sleep(0.5)
-        self._faults += left
-
-    def _left_open(self) -> list[str]:
-        with Cluster(self._brokers.bootstrap) as cluster:
-            tools = Transactions(cluster)
-            listed = [
-                one for one in tools.listings() if one.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
-            ]
-            topics = {
-                topic.name: len(topic.partitions) for topic in Admin(cluster).list_topics(internal=True)
-            }
-            places = [TopicPartition(name, p) for name, count in topics.items() for p in range(count)]
-            opened = tools.open(places)
-            unstable = []
-            for name, count in topics.items():
-                ends = dict.fromkeys(range(count), LATEST)
-                high, stable = (cluster.offsets(name, ends, level) for level in (0, 1))
-                unstable += [
-                    f"{name}-{p}: last stable {stable[p][0]}, end {high[p][0]}"
-                    for p in ends
-                    if high[p] != stable[p]
-                ]
-        return [f"left open: {one}" for one in (*listed, *opened, *unstable)]
 
     def _check(self, all_copied: list[Copied], feeder: Feeder, watcher: Watcher) -> None:
         final: dict[Place, list[Seen]] = {}
@@ -278,7 +206,7 @@ class Run:
         sources = {place: seen for place, seen in final.items() if place[0].startswith("in.")}
         self._faults += checks.torn(sources) + checks.missing(feeder.committed, sources)
         for one in all_copied:
-            self._check_one(one, final)
+            self._faults += one.check(final)
 
     def _catch_up(self, watcher: Watcher, final: dict[Place, list[Seen]]) -> None:
         end_s = time.monotonic() + DRAIN_S
@@ -286,14 +214,3 @@ class Run:
             if all(len(watcher.seen[place]) >= len(records) for place, records in final.items()):
                 return
             time.sleep(0.2)
-
-    def _check_one(self, one: Copied, final: dict[Place, list[Seen]]) -> None:
-        targets = {place: seen for place, seen in final.items() if place[0] == one.target}
-        for (topic, partition), seen in targets.items():
-            given = final[one.source, partition]
-            one.given, one.found = one.given + len(given), one.found + len(seen)
-            checks.copied(given, seen, f"{topic}-{partition}", one.count, self._faults)
-        if not one.row.verbatim:
-            wrong = checks.torn(targets)
-            one.torn, one.committed = len(wrong), len(checks.transactions(targets))
-            self._faults += wrong

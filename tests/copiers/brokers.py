@@ -31,6 +31,7 @@ class Brokers(Protocol):
     :ivar count: how many there are.
     :ivar copies: copies of each topic.
     :ivar killed: how often one was killed.
+    :ivar folder: with the data in ``data``; for other files of the run, too.
     """
 
     count: int
@@ -69,7 +70,8 @@ class OneBroker:
             "transaction.state.log.min.isr": "1",
         }
         settings = {**_SETTINGS, **replicas, "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
-        self._broker = EmbeddedBroker(settings, data_dir=self.folder, run_in="process")
+        data = os.path.join(self.folder, "data")
+        self._broker = EmbeddedBroker(settings, data_dir=data, run_in="process")
 
     @property
     def bootstrap(self) -> str:

@@ -75,7 +75,7 @@ class Feeder:
 
     def _connect(self) -> None:
         settings = {"bootstrap.servers": self._bootstrap, "transactional.id": "feeder", "linger.ms": 1}
-        producer = Producer({**settings, "log_level": 3, "reconnect.backoff.max.ms": 1000})
+        producer = Producer({**settings, "log_level": 0, "reconnect.backoff.max.ms": 1000})
         try:
             producer.init_transactions(_CALL_S)
             self._producer = producer

@@ -21,6 +21,7 @@ _AGAIN_S = 5.0
 class Copier:
     """One member of a copier's group.
 
+    :param log: the path of a file that gets what its processes print, but for their reports.
     :param by_input: True if the end of its input stops it; else SIGTERM does.
     :param tell: prints a line.
     :ivar ended: transactions that its processes have reported, by their end.
@@ -28,12 +29,15 @@ class Copier:
     :ivar gave_up: how often its process has ended by itself with an error.
     """
 
-    def __init__(self, name: str, command: list[str], by_input: bool, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, command: list[str], log: str, by_input: bool, tell: Callable[[str], None]
+    ) -> None:
         self.name = name
         self.ended: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.killed = self.gave_up = 0
         self._command = command
+        self._log = log
         self._by_input = by_input
         self._tell = tell
         self._lock = threading.Lock()
@@ -53,6 +57,11 @@ class Copier:
             if process is not None and process.poll() is None:
                 self.killed += 1
                 os.killpg(process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """``kill -9``, for good."""
+        self._stopping.set()
+        self.kill()
 
     def stop(self) -> None:
         """Tell it to stop, and wait until it has ended."""
@@ -95,21 +104,28 @@ class Copier:
             self._process = process
             self._noise.clear()
         assert process.stdout is not None
-        for line in process.stdout:
-            self._hear(line)
-        status = process.wait()
+        with open(self._log, "a") as log:
+            log.write(f"--- process {process.pid}\n")
+            for line in process.stdout:
+                if not self._hear(line):
+                    log.write(line)
+                    log.flush()
+            status = process.wait()
+            log.write(f"--- ended with {status}\n")
         with self._lock:
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     stream.close()
         return status
 
-    def _hear(self, line: str) -> None:
+    def _hear(self, line: str) -> bool:
+        """Take a line in; return False if it is no report of a transaction."""
         try:
             said = json.loads(line)
             self.ended[said["ended"]] += 1
         except (ValueError, KeyError, TypeError):
             self._noise.append(line)
-            return
+            return False
         if why := said.get("why"):
             self.reasons[why.partition(":")[0]] += 1
+        return True

@@ -31,7 +31,7 @@ class Watcher:
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
-                "log_level": 2,
+                "log_level": 0,
                 "reconnect.backoff.max.ms": 1000,
             }
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 import time
@@ -33,6 +34,7 @@ DOWN_S = 5.0
 """The mean time for which a broker is away."""
 
 DRAIN_S = 300.0
+TELL_S = 30.0
 SUCCESSORS_S = 20.0
 """The time in which a copier starts, takes over the partitions of those that were killed, and reads."""
 
@@ -83,7 +85,7 @@ class Run:
         finally:
             for one in all_copied:
                 for copier in one.copiers:
-                    copier.kill()
+                    copier.end()
             self._brokers.close(keep=not good)
             if not good:
                 self._tell(f"the data are kept in {self._brokers.folder}")
@@ -94,7 +96,8 @@ class Run:
         for number in range(min(row.members, self._members)):
             name = f"{row.name}-{number}"
             job = Job(self._brokers.bootstrap, made.source, made.target, row.name, name, NTH)
-            made.copiers.append(Copier(name, row.command(job), not row.verbatim, self._tell))
+            log = os.path.join(self._brokers.folder, f"{name}.log")
+            made.copiers.append(Copier(name, row.command(job), log, not row.verbatim, self._tell))
         return made
 
     def _create(self, topics: list[str]) -> None:
@@ -151,7 +154,7 @@ class Run:
                 self._kill_broker()
                 broker_s = now_s + self._random.expovariate(1 / BROKER_KILL_S)
             if now_s >= told_s:
-                told_s = now_s + 30.0
+                told_s = now_s + TELL_S
                 seen = ", ".join(f"{watcher.count(topic)} {topic}" for topic in targets)
                 self._tell(
                     f"copied: {seen}; killed: brokers {self._brokers.killed}, copiers"
@@ -168,8 +171,11 @@ class Run:
         def kill() -> None:
             self._brokers.kill(number)
             time.sleep(down_s)
+            begun_s = time.monotonic()
             try:
                 self._brokers.revive(number)
+                took_s = time.monotonic() - begun_s
+                self._tell(f"broker {number} was away for {down_s:.1f} s, and started in {took_s:.1f} s")
             except Exception as error:  # told at the end
                 self._faults.append(f"broker {number} did not start: {error}")
 
@@ -189,7 +195,11 @@ class Run:
             return {name: count for name, count in counts.items() if count > 0}
 
         time.sleep(2.0)  # the watcher has the last of the input
-        while (left := behind()) and time.monotonic() - begun_s < DRAIN_S:
+        told_s = begun_s
+        while (left := behind()) and (now_s := time.monotonic()) - begun_s < DRAIN_S:
+            if now_s - told_s > TELL_S:
+                told_s = now_s
+                self._tell(f"not copied yet: {left}")
             time.sleep(0.2)
         if left:
             self._faults.append(f"not copied in {DRAIN_S:.0f} s, records: {left}")

@@ -35,7 +35,8 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # the library 
         self._copier = copier
 
     async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-        """Wait for the end of the transaction."""
+        """Wait for the end of the transaction; records that are not in one are read again."""
+        self._copier.revocations += 1
         async with self._copier.lock:
             pass
 
@@ -48,11 +49,13 @@ class Copier:
     """A producer and a consumer.
 
     :ivar positions: the next offset of each partition.
+    :ivar revocations: the number of rebalances.
     """
 
     def __init__(self, job: Job) -> None:
         self.lock = asyncio.Lock()
         self.positions: dict[int, int] = {}
+        self.revocations = 0
         self._job = job
         self._plan = Plan(job.nth)
         self._producer = AIOKafkaProducer(
@@ -81,19 +84,24 @@ class Copier:
         self._consumer.subscribe([self._job.source], listener=Listener(self))
         try:
             while not stopping.is_set():
-                async with self.lock:
-                    await self._copy()
+                await self._poll()
         finally:
             await self._consumer.stop()
             await self._producer.stop()
 
-    async def _copy(self) -> None:
+    async def _poll(self) -> None:
+        before = self.revocations
         found = await self._consumer.getmany(timeout_ms=int(POLL_S * 1000), max_records=MOST)
         taken = [Taken(place.partition, one.offset, one.value) for place in found for one in found[place]]
-        if not taken:
-            return
         for partition, offset in first_offsets(taken).items():
             self.positions.setdefault(partition, offset)
+        async with self.lock:
+            if self.revocations != before:
+                self.seek(self.positions)
+            elif taken:
+                await self._copy(taken)
+
+    async def _copy(self, taken: list[Taken]) -> None:
         try:
             await self._transaction(taken)
         except ProducerFenced:

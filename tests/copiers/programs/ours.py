@@ -1,4 +1,4 @@
-"""A copier with our own client: with protocol 2, or ``older`` as first argument: with protocol 1."""
+"""A copier with our own client. Its first argument is ``now`` for protocol 2, ``older`` for protocol 1."""
 
 from __future__ import annotations
 
@@ -103,7 +103,6 @@ class Ours(Client):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "older":
-        del sys.argv[1]
+    if sys.argv.pop(1) == "older":
         vars(coordinator)["IMPLICIT_VERSION"] = 1 << 30
     main(Ours)

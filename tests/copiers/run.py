@@ -34,6 +34,9 @@ BROKER_KILL_S = 45.0
 DOWN_S = 5.0
 """The mean time for which a broker is away."""
 
+UP_S = 15.0
+"""The time for which all brokers run at least before the next one is killed."""
+
 STARTS = 4
 DRAIN_S = 300.0
 TELL_S = 30.0
@@ -152,7 +155,9 @@ class Run:
             if now_s >= copier_s:
                 self._random.choice(copiers).kill()
                 copier_s = now_s + self._random.expovariate(len(copiers) / KILL_S)
-            if now_s >= broker_s and not any(thread.is_alive() for thread in self._down):
+            if any(thread.is_alive() for thread in self._down):
+                broker_s = max(broker_s, now_s + UP_S)
+            elif now_s >= broker_s:
                 self._kill_broker()
                 broker_s = now_s + self._random.expovariate(1 / BROKER_KILL_S)
             if now_s >= told_s:

@@ -40,8 +40,8 @@ class Peer:
         self.left = False
         self.transport = PullTransport()
         connection = factory.buildProtocol(self.transport.getPeer())
-        assert connection is not None
-        self.connection: KafkaConnection = connection
+        assert isinstance(connection, KafkaConnection)
+        self.connection = connection
         connection.makeConnection(self.transport)
 
     def send(self, message: Message, version: int, correlation_id: int = 7) -> None:

@@ -14,7 +14,7 @@ import kafkatx
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ["pyspark", "pyarrow", "kazoo", "fastavro", "jsonschema", "google.protobuf", "pytest", "hypothesis"]
-EXTRAS += ["OpenSSL", "cryptography", "service_identity"]
+EXTRAS += ["OpenSSL", "cryptography", "service_identity", "jwt"]
 
 # Imports each module named on standard input; prints what is then loaded.
 _IMPORT = """
@@ -70,6 +70,7 @@ class ImportTests(SynchronousTestCase):
         for_extras = below(
             modules(),
             *("kafkatx.demo", "kafkatx.metadata.tree.zookeeper", "kafkatx.schemas.protobuf", "kafkatx.spark"),
+            "kafkatx.broker.logins.tokens",
             *("kafkatx.testing", "kafkatx.net.tls", "kafkatx.cli.tls.files", "kafkatx.cli.tls.advice"),
             *(
                 f"kafkatx.tls.{name}"

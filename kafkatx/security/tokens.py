@@ -134,7 +134,7 @@ class EndpointTokens:
             },
         )
         try:
-            with _OPENER.open(request, timeout=self._timeout_s) as reply:
+            with OPENER.open(request, timeout=self._timeout_s) as reply:
                 answer = json.loads(reply.read(MOST_BYTES))
             token, lifetime_s = answer["access_token"], float(answer.get("expires_in", 0))
         except urllib.error.HTTPError as error:
@@ -155,4 +155,5 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Refuse."""
 
 
-_OPENER = urllib.request.build_opener(_NoRedirects)
+OPENER = urllib.request.build_opener(_NoRedirects)
+"""Opens URLs, and follows no redirect."""

@@ -33,6 +33,7 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.security.jaas import PLAIN
 from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
 from kafkatx.wire.messages.metadata import MetadataRequest
+from tests.broker.logins.tokens.issuer import ISSUER, key_set, token
 from tests.integration.tls_files import TlsFiles
 from tests.until import until
 
@@ -311,6 +312,91 @@ class SessionTests(SaslTestCase):
         until(lambda: line in self.broker.log.text(), "the log says why")
         self.assertRaises(KafkaTXError, alice.any_broker().request, MetadataRequest([]))
         self.assertRaises(AuthenticationFailed, self.client("SCRAM-SHA-512", "alice", SECRET).brokers)
+
+
+class TokenTests(SynchronousTestCase):
+    """Logins by OAUTHBEARER."""
+
+    def setUp(self) -> None:
+        """Start a broker that knows the keys of an issuer, and write a token to a file."""
+        folder = self.mktemp()
+        os.makedirs(folder)
+        self.path = os.path.join(os.path.abspath(folder), "token")
+        keys = os.path.join(os.path.abspath(folder), "keys")
+        with open(keys, "wb") as file:
+            file.write(key_set("a"))
+        self.broker = EmbeddedBroker(
+            {
+                "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+                "sasl.enabled.mechanisms": "OAUTHBEARER,PLAIN",
+                "sasl.mechanism.inter.broker.protocol": "PLAIN",
+                "sasl.oauthbearer.jwks.endpoint.url": f"file://{keys}",
+                "sasl.oauthbearer.expected.issuer": ISSUER,
+                **jaas("sasl_plaintext"),
+            }
+        )
+        self.addCleanup(self.broker.stop)
+        self.broker.start()
+        self.write(2)
+
+    def token(self, seconds: int) -> str:
+        """Return a token of alice that is valid for some seconds."""
+        now_s = int(time.time())
+        return token(iat=now_s, exp=now_s + seconds)
+
+    def write(self, seconds: int) -> None:
+        """Write a token to the file."""
+        with open(self.path, "w") as file:
+            file.write(self.token(seconds))
+
+    def test_librdkafka(self) -> None:
+        """librdkafka produces; its token comes from a function."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self.broker.bootstrap,
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "OAUTHBEARER",
+                "oauth_cb": lambda _: (self.token(60), time.time() + 60),
+            }
+        )
+        producer.produce("t", VALUE)
+        self.assertEqual(producer.flush(60), 0)
+
+    def test_our_client(self) -> None:
+        """Our client produces while its tokens expire, and are renewed in the file."""
+
+        async def produce() -> None:
+            settings = {
+                "bootstrap.servers": self.broker.bootstrap,
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.token.endpoint.url": f"file://{self.path}",
+            }
+            async with aio.Producer(settings) as producer:
+                end_s = time.monotonic() + 4
+                while time.monotonic() < end_s:
+                    self.write(2)
+                    await producer.send("t", b"x")
+                    await asyncio.sleep(0.1)
+
+        asyncio.run(produce())
+        self.assertNotIn("closed the connection", self.broker.log.text())
+
+    def test_blocking(self) -> None:
+        """Our blocking client logs in; an expired token is refused, and in no log."""
+        settings = {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.oauthbearer.token.endpoint.url": f"file://{self.path}",
+        }
+        with Cluster(self.broker.bootstrap, dial=dial_with(settings)) as client:
+            client.brokers()
+        self.write(-60)
+        with Cluster(self.broker.bootstrap, dial=dial_with(settings)) as client:
+            self.assertRaises(AuthenticationFailed, client.brokers)
+        until(lambda: "it has expired 6" in self.broker.log.text(), "the log says why")
+        with open(self.path) as file:
+            self.assertNotIn(file.read(), self.broker.log.text())
 
 
 class ClusterTests(SynchronousTestCase):

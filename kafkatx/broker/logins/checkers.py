@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.broker.logins.jaas_users import JaasUsers, login_module
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers, Stored
@@ -39,11 +42,15 @@ class Checkers:
         workers: Workers,
         find: FindChecker | None,
         stored: Callable[[], Stored],
+        clock: IReactorTime,
+        now_ms: Callable[[], int],
     ) -> None:
         self._config = config
         self._workers = workers
         self._find = find
         self._stored = stored
+        self._clock = clock
+        self._now_ms = now_ms
 
     def of_mechanism(self, values: ListenerConfig, listener: str, mechanism: str) -> list[Any]:
         """Return the checkers of a mechanism.
@@ -86,7 +93,11 @@ class Checkers:
         return self._find(name)(self._config, self._workers)
 
     def _tokens(self, own: ListenerConfig) -> Any:
-        raise SettingError("sasl.enabled.mechanisms: OAUTHBEARER is not supported yet")
+        if importlib.util.find_spec("jwt") is None or importlib.util.find_spec("cryptography") is None:
+            raise SettingError("OAUTHBEARER needs further libraries: pip install 'kafkatx[oauth]'")
+        from kafkatx.broker.logins.tokens.checker import token_checker
+
+        return token_checker(own, self._workers("keys of tokens"), self._clock, self._now_ms)
 
 
 def _check_handler(own: ListenerConfig, mechanism: str) -> None:

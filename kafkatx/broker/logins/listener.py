@@ -130,7 +130,7 @@ class SaslListeners:
         self._config = config
         self._metadata = broker.metadata
         self._now_ms = broker.now_ms
-        self._checkers = Checkers(config, broker.workers, find, self.users)
+        self._checkers = Checkers(config, broker.workers, find, self.users, broker.clock, broker.now_ms)
         self.listeners: dict[str, SaslListener] = {}
         broker.metadata.subscribe(self._follow)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twisted.internet.defer import execute
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.logins.checkers import Checkers
@@ -12,6 +13,7 @@ from kafkatx.broker.logins.file_users import FileUsers
 from kafkatx.broker.logins.jaas_users import JaasUsers
 from kafkatx.broker.logins.own_login import own_login
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers
+from kafkatx.broker.logins.tokens.checker import TokenChecker
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.security.jaas import PLAIN, SCRAM
@@ -30,7 +32,7 @@ class CheckersTests(SettingsTestCase):
     def kinds(self, mechanism: str, settings: dict[str, str], find: Any = None) -> list[type]:
         """Return the kinds of checkers of a mechanism."""
         config = self.config(settings)
-        made = Checkers(config, lambda name: execute, find, dict)
+        made = Checkers(config, lambda name: execute, find, dict, Clock(), lambda: 0)
         return list(map(type, made.of_mechanism(config.of_listener("SASL_SSL"), "SASL_SSL", mechanism)))
 
     def refused(self, mechanism: str, settings: dict[str, str], *told: str) -> None:
@@ -54,6 +56,8 @@ class CheckersTests(SettingsTestCase):
         )
         self.assertEqual(found, [FileUsers, JaasUsers, ScramPasswords, str])
         self.assertEqual(self.kinds("SCRAM-SHA-512", {}), [ScramUsers])
+        url = {"sasl.oauthbearer.jwks.endpoint.url": "https://issuer.example/keys"}
+        self.assertEqual(self.kinds("OAUTHBEARER", url), [TokenChecker])
 
     def test_by_mechanism(self) -> None:
         """A setting of the mechanism comes before the listener's, and that before the one for all."""
@@ -70,6 +74,11 @@ class CheckersTests(SettingsTestCase):
         self.refused("PLAIN", {JAAS: f'{PLAIN} required user_a="sesame'}, JAAS)
         self.refused("PLAIN", {"kafkatx.plain.checkers": "ldap"}, "kafkatx.plain.checkers=ldap")
         self.refused("SCRAM-SHA-256", {JAAS.replace("plain", "scram-sha-256"): "x"}, "scram-sha-256")
+        self.refused("OAUTHBEARER", {}, "sasl.oauthbearer.jwks.endpoint.url is not set")
+        for url in ("http://issuer.example/", "ftp://x/", "https://", "x"):
+            self.refused(
+                "OAUTHBEARER", {"sasl.oauthbearer.jwks.endpoint.url": url}, f"{url}: it must be https"
+            )
         handler = "listener.name.sasl_ssl.plain.sasl.server.callback.handler.class"
         self.refused("PLAIN", {handler: "com.acme.Ldap"}, f"{handler}=com.acme.Ldap", KAFKAS)
         self.refused("SCRAM-SHA-256", {handler.replace("plain", "scram-sha-256"): "x"}, "leave it out")

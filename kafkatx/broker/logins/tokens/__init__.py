@@ -1,0 +1,1 @@
+"""Logins by OAUTHBEARER: JSON Web Tokens, checked with their issuer's keys. Needs the extra ``oauth``."""

@@ -1,4 +1,4 @@
-"""What must be so at the end. Pure.
+"""Conditions that must hold at the end. Pure.
 
 Each function returns faults: a line for each, with offsets.
 """

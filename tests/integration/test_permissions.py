@@ -1,4 +1,4 @@
-"""Who may read the files of a broker: its user alone, whatever the umask of its process is."""
+"""Rights to the files of a broker: its user's alone, whatever the umask of its process is."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.until import WAIT_S, until
 
 class PermissionTests(SynchronousTestCase):
     def setUp(self) -> None:
-        """Let processes make files that everybody may read and write."""
+        """Set the umask with which files are made that all users may read and write."""
         self.addCleanup(os.umask, os.umask(0))
         self.directory = os.path.abspath(self.mktemp())
         os.mkdir(self.directory, 0o700)
 
     def open_to_others(self) -> list[str]:
-        """Return what somebody else could read or write: files and directories with their modes."""
+        """Return files and directories that other users could read or write, with their modes."""
         found = []
         for path, directories, files in os.walk(self.directory):
             for name in (*directories, *files):
@@ -31,7 +31,7 @@ class PermissionTests(SynchronousTestCase):
         return found
 
     def use(self, bootstrap: str) -> None:
-        """Have files of all kinds made: of segments, compaction, transactions, groups."""
+        """Make files of all kinds: of segments, compaction, transactions, groups."""
         create_topic(bootstrap, "t", 1, {"segment.bytes": "1024"})
         create_topic(bootstrap, "c", 1, {"segment.bytes": "1024", "cleanup.policy": "compact"})
         producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "x"})

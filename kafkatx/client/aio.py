@@ -20,16 +20,14 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import rewind
+from kafkatx.client.facades.asyncio_parts import Configs, Groups, Quotas, Transactions
 from kafkatx.client.facades.forwarder import AsyncioFacade, ForwardDeferred
 from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.loop_reactor import ReactorLease
 from kafkatx.client.facades.methods import (
     AdminMethods,
-    ConfigsMethods,
     ConnectorMethods,
     ConsumerMethods,
-    GroupsMethods,
-    QuotasMethods,
     SimpleConsumerMethods,
 )
 from kafkatx.client.facades.transactions import AsyncioTransactions
@@ -282,25 +280,6 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
         return MessageStream(stream)
 
 
-class _Part(_Facade):
-    """A part of :class:`Admin`."""
-
-    def __init__(self, client: object) -> None:
-        self.client = client
-
-
-class Groups(_Part, GroupsMethods):
-    """See :class:`kafkatx.client.admin.groups.Groups`."""
-
-
-class Configs(_Part, ConfigsMethods):
-    """See :class:`kafkatx.client.admin.configs.Configs`."""
-
-
-class Quotas(_Part, QuotasMethods):
-    """See :class:`kafkatx.client.admin.quotas.Quotas`."""
-
-
 class Admin(_Client[admin.Admin], AdminMethods):
     """See :class:`kafkatx.client.admin.admin.Admin`."""
 
@@ -320,3 +299,8 @@ class Admin(_Client[admin.Admin], AdminMethods):
     def quotas(self) -> Quotas:
         """Client quotas."""
         return Quotas(self.client.quotas)
+
+    @property
+    def transactions(self) -> Transactions:
+        """Transactional ids, and the producers of partitions."""
+        return Transactions(self.client.transactions)

@@ -24,15 +24,13 @@ from twisted.internet.threads import deferToThreadPool
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import rewind
+from kafkatx.client.facades.blocking_parts import Configs, Groups, Quotas, Transactions
 from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.client.facades.forwarder import BlockingFacade
 from kafkatx.client.facades.methods import (
     AdminMethods,
-    ConfigsMethods,
     ConnectorMethods,
     ConsumerMethods,
-    GroupsMethods,
-    QuotasMethods,
     SimpleConsumerMethods,
 )
 from kafkatx.client.facades.reactor_thread import ReactorThread
@@ -356,27 +354,6 @@ class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], Connector
         return MessageStream(stream, self.thread)
 
 
-class _Part(_Facade):
-    """A part of :class:`Admin`."""
-
-    def __init__(self, client: object, whole: BlockingFacade) -> None:
-        self.client = client
-        self.thread = whole.thread
-        self.timeout_s = whole.timeout_s
-
-
-class Groups(_Part, GroupsMethods):
-    """See :class:`kafkatx.client.admin.groups.Groups`."""
-
-
-class Configs(_Part, ConfigsMethods):
-    """See :class:`kafkatx.client.admin.configs.Configs`."""
-
-
-class Quotas(_Part, QuotasMethods):
-    """See :class:`kafkatx.client.admin.quotas.Quotas`."""
-
-
 class Admin(_Client[admin.Admin], AdminMethods):
     """See :class:`kafkatx.client.admin.admin.Admin`."""
 
@@ -396,3 +373,8 @@ class Admin(_Client[admin.Admin], AdminMethods):
     def quotas(self) -> Quotas:
         """Client quotas."""
         return Quotas(self.client.quotas, self)
+
+    @property
+    def transactions(self) -> Transactions:
+        """Transactional ids, and the producers of partitions."""
+        return Transactions(self.client.transactions, self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kafkatx.clientcore.transactions.values import OpenTransaction, TransactionDescription
@@ -39,6 +40,9 @@ class FakeTransactions(FakeCluster):
     def answer_find_coordinator(self, node: int, request: Any, version: int, error: int) -> Any:
         """Name broker 2; only transactional ids are asked for."""
         assert request.key_type == 1
+        if version >= 4:
+            found = find_coordinator.Coordinator(request.coordinator_keys[0], 2, "broker2", 9092, error)
+            return find_coordinator.FindCoordinatorResponse(coordinators=[found])
         return find_coordinator.FindCoordinatorResponse(
             error_code=error, node_id=2, host="broker2", port=9092
         )
@@ -48,7 +52,8 @@ class FakeTransactions(FakeCluster):
         found = [
             list_transactions.TransactionState(one.transactional_id, one.producer_id, one.state)
             for one in (self.ids if node == 2 else ())
-            if not request.state_filters or one.state in request.state_filters
+            if (not request.state_filters or one.state in request.state_filters)
+            and re.fullmatch(request.transactional_id_pattern or ".*", one.transactional_id)
         ]
         return list_transactions.ListTransactionsResponse(error_code=error, transaction_states=found)
 

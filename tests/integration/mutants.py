@@ -209,7 +209,7 @@ def _transactions(topic: str) -> dict[int, Message]:
         27: WriteTxnMarkersRequest(markers),
         28: TxnOffsetCommitRequest("mutants", "mutants", 7, 0, topics=offsets),
         65: DescribeTransactionsRequest(["mutants"]),
-        66: ListTransactionsRequest(["Ongoing"], [7]),
+        66: ListTransactionsRequest(["Ongoing"], [7], 10, "mut.*"),
     }
 
 

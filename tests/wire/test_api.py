@@ -57,7 +57,7 @@ SERVED = {
     60: ("DescribeCluster", 0, 2, 0),
     61: ("DescribeProducers", 0, 0, 0),
     65: ("DescribeTransactions", 0, 0, 0),
-    66: ("ListTransactions", 0, 1, 0),
+    66: ("ListTransactions", 0, 2, 0),
     68: ("ConsumerGroupHeartbeat", 0, 1, 0),
     69: ("ConsumerGroupDescribe", 0, 1, 0),
     74: ("ListConfigResources", 0, 1, 0),

@@ -16,6 +16,7 @@ from kafkatx.clientcore.transactions.values import (
 )
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.wire.messages.list_transactions import ListTransactionsRequest
 
 if TYPE_CHECKING:
     from kafkatx.blocking.cluster import Cluster
@@ -30,18 +31,26 @@ class Transactions:
         self._coordinators = Coordinators(cluster, TRANSACTION)
 
     def listings(
-        self, states: Collection[str] = (), producer_ids: Collection[int] = ()
+        self,
+        states: Collection[str] = (),
+        producer_ids: Collection[int] = (),
+        older_ms: int | None = None,
+        pattern: str | None = None,
     ) -> list[TransactionListing]:
         """List the transactional ids of all brokers, by name.
 
         :param states: only ids in these states, by Kafka's words.
+        :param older_ms: only ids whose transaction is older than this.
+        :param pattern: only ids that match this regular expression (RE2's) as a whole.
         :raises ConnectionFailed: a broker does not answer: its transactions are not known.
+        :raises RequestError: INVALID_REGULAR_EXPRESSION; UNSUPPORTED_VERSION: a broker lacks a filter.
         """
-        request = messages.list_request(states, producer_ids)
 
         def ask(node: BrokerNode) -> list[TransactionListing]:
             channel = self._cluster.connection_to(node)
-            return messages.listings(channel.request(request), node.id)
+            version = channel.version_for(ListTransactionsRequest)
+            request = messages.list_request(version, states, producer_ids, older_ms, pattern)
+            return messages.listings(channel.request(request, version), node.id)
 
         found: list[TransactionListing] = []
         for node in self._cluster.brokers().values():

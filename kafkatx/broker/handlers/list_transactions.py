@@ -1,13 +1,16 @@
-"""ListTransactions (key 66), versions 0-1: the transactional ids that this broker coordinates.
+"""ListTransactions (key 66), versions 0-2: the transactional ids that this broker coordinates.
 
-1 adds a filter by the age of the transaction.
+1 adds a filter by the age of the transaction, 2 one by a regular expression for the id, as in RE2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.coordinator.transactions.pattern import IdPattern
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode, RequestError
@@ -21,30 +24,52 @@ from kafkatx.wire.messages.list_transactions import (
 
 Filter = Callable[[Transaction], bool]
 
+CHARACTERS = 10_000
+"""Characters that are matched with an expression before other requests have their turn: some milliseconds."""
+
 
 def answer(
     broker: Broker, request: ListTransactionsRequest, context: RequestContext
-) -> ListTransactionsResponse:
+) -> ListTransactionsResponse | Deferred[ListTransactionsResponse]:
     """List the transactional ids that pass all filters.
 
-    :raises RequestError: COORDINATOR_LOAD_IN_PROGRESS: not all are known yet.
+    :raises RequestError: COORDINATOR_LOAD_IN_PROGRESS: not all are known yet; INVALID_REGULAR_EXPRESSION.
     """
     coordinator = broker.transactions
     if coordinator.runtime.loading:
         raise RequestError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    passes = _filter(broker, request)
+    listed = [_state(one) for one in coordinator.all() if passes(one)]
+    if not request.transactional_id_pattern:
+        return _respond(listed, request)
+    pattern = IdPattern(request.transactional_id_pattern)
+    matching: list[TransactionState] = []
+    done = broker.slices.run(_match(listed, pattern, matching), matching)
+    return done.addCallback(_respond, request)
+
+
+def _state(one: Transaction) -> TransactionState:
+    return TransactionState(one.transactional_id, one.metadata.producer_id, one.metadata.state.value)
+
+
+def _respond(listed: list[TransactionState], request: ListTransactionsRequest) -> ListTransactionsResponse:
     names = {state.value for state in State}
     unknown = [name for name in dict.fromkeys(request.state_filters) if name not in names]
-    passes = _filter(broker, request)
-    return ListTransactionsResponse(
-        0,
-        0,
-        unknown,
-        [
-            TransactionState(one.transactional_id, one.metadata.producer_id, one.metadata.state.value)
-            for one in coordinator.all()
-            if passes(one)
-        ],
-    )
+    return ListTransactionsResponse(0, 0, unknown, listed)
+
+
+def _match(
+    listed: list[TransactionState], pattern: IdPattern, matching: list[TransactionState]
+) -> Iterator[None]:
+    """Add the states whose ids match to *matching*, in steps."""
+    characters = 0
+    for one in listed:
+        if pattern.matches(one.transactional_id):
+            matching.append(one)
+        characters += len(one.transactional_id)
+        if characters >= CHARACTERS:
+            characters = 0
+            yield
 
 
 def _filter(broker: Broker, request: ListTransactionsRequest) -> Filter:

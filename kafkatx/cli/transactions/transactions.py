@@ -25,7 +25,7 @@ LONG_MS = 900_000
 @click.group(
     epilog="""\b
 Examples:
-  kafkatx transactions list --state Ongoing
+  kafkatx transactions list --state Ongoing --pattern 'billing-.*'
   kafkatx transactions describe billing-1
   kafkatx transactions hanging orders
   kafkatx transactions abort orders 3 --start-offset 1007 --yes
@@ -45,10 +45,15 @@ def transactions() -> None:
     metavar="STATE",
     help="State of the transactional ids to list: Ongoing, Empty, PrepareCommit, ...; repeatable.",
 )
+@click.option(
+    "--pattern",
+    metavar="REGEX",
+    help="Regular expression that the whole transactional id matches, in RE2's syntax.",
+)
 @listing_options
 @cluster_options
 def list_command(
-    states: tuple[str, ...], as_json: bool, header: bool, bootstrap: str, timeout: float
+    states: tuple[str, ...], pattern: str | None, as_json: bool, header: bool, bootstrap: str, timeout: float
 ) -> None:
     """List the transactional ids.
 
@@ -59,11 +64,15 @@ def list_command(
     from kafkatx.blocking.admin.transactions import Transactions
 
     with connect(bootstrap, timeout) as cluster:
-        found = Transactions(cluster).listings(states)
+        found = Transactions(cluster).listings(states, pattern=pattern)
     columns = ["transactional id", "coordinator", "producer id", "state"]
     _print(columns, found, as_json, header)
     if not found:
-        hint("there are no transactional ids" + (" in that state" if states else ""))
+        hint(
+            "there are no transactional ids"
+            + (" in that state" if states else "")
+            + (" with that pattern" if pattern else "")
+        )
 
 
 @transactions.command(epilog="Example: kafkatx transactions describe billing-1")

@@ -1,4 +1,4 @@
-"""The admin client: topics, records and log dirs; groups, configs and quotas are parts of it."""
+"""The admin client: topics, records, log dirs; groups, configs, quotas and transactions are parts of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kafkatx.client.admin.configs import Configs
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.admin.groups import Groups
 from kafkatx.client.admin.quotas import Quotas
+from kafkatx.client.admin.transactions import Transactions
 from kafkatx.client.deferreds import client_cluster, deferred, gather_by_key
 from kafkatx.clientcore.admin import topics as messages
 from kafkatx.clientcore.admin.configs import ConfigEntry, Resource, ResourceType
@@ -46,6 +47,7 @@ class Admin:
     :ivar groups: consumer groups and their offsets.
     :ivar configs: settings of topics and brokers.
     :ivar quotas: client quotas.
+    :ivar transactions: transactional ids, and the producers of partitions.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Admin:
         self.groups = Groups(self._destinations)
         self.configs = Configs(self._destinations)
         self.quotas = Quotas(self._destinations)
+        self.transactions = Transactions(self._destinations)
 
     @deferred
     async def start(self) -> Admin:

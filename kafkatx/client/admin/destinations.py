@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from kafkatx.clientcore.admin import topics as messages
+from kafkatx.clientcore.coordinators import GROUP
 from kafkatx.clientcore.errors import ConnectionFailed, retriable
 from kafkatx.clientcore.metadata import ClusterMetadata
 from kafkatx.clientcore.tables import common
@@ -103,18 +104,18 @@ class Destinations:
 
         return await self.cluster.retrying(attempt) if timestamps else {}
 
-    async def coordinator(self, group_id: str, call: Callable[[int], Awaitable[T]]) -> T:
-        """Call a function with the node id of a group's coordinator.
+    async def coordinator(self, key: str, call: Callable[[int], Awaitable[T]], key_type: int = GROUP) -> T:
+        """Call a function with the node id of the coordinator of a group, or of a transactional id.
 
         After a retriable error (NOT_COORDINATOR, a lost connection, ...) the coordinator is looked up again.
         """
 
         async def attempt() -> T:
             try:
-                return await call(await self.cluster.coordinator(group_id))
+                return await call(await self.cluster.coordinator(key, key_type))
             except KafkaTXError as error:
                 if retriable(error):
-                    self.cluster.forget_coordinator(group_id)
+                    self.cluster.forget_coordinator(key, key_type)
                 raise
 
         return await self.cluster.retrying(attempt)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
-from kafkatx.client.admin import admin, configs, groups, quotas
+from kafkatx.client.admin import admin, configs, groups, quotas, transactions
 from kafkatx.client.consumer import consumer
 from kafkatx.client.facades.forwarder import Facade, ForwardCall, ForwardDeferred, Listener
 from kafkatx.client.legacy import consumer_connector, simple_consumer
@@ -113,6 +113,17 @@ class QuotasMethods(Facade):
 
     describe = ForwardDeferred(quotas.Quotas.describe)
     alter = ForwardDeferred(quotas.Quotas.alter)
+
+
+class TransactionsMethods(Facade):
+    """Methods of :class:`kafkatx.client.admin.transactions.Transactions`."""
+
+    listings = ForwardDeferred(transactions.Transactions.listings)
+    describe = ForwardDeferred(transactions.Transactions.describe)
+    producers = ForwardDeferred(transactions.Transactions.producers)
+    open = ForwardDeferred(transactions.Transactions.open)
+    abort = ForwardDeferred(transactions.Transactions.abort)
+    fence = ForwardDeferred(transactions.Transactions.fence)
 
 
 class AdminMethods(Facade):

@@ -1,4 +1,4 @@
-"""ListTransactions, DescribeTransactions, DescribeProducers and WriteTxnMarkers, as tools use them. Pure."""
+"""Requests that list, describe, abort and fence transactions, and what their replies say. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from kafkatx.clientcore.errors import check
-from kafkatx.clientcore.transactions.values import OpenTransaction, TransactionDescription, TransactionListing
+from kafkatx.clientcore.transactions.values import (
+    OpenTransaction,
+    PartitionProducer,
+    TransactionDescription,
+    TransactionListing,
+)
+from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import TopicPartition
 from kafkatx.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -17,6 +23,7 @@ from kafkatx.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
+from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kafkatx.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -25,10 +32,33 @@ from kafkatx.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
+AGE_SINCE, PATTERN_SINCE = 1, 2
+"""The versions of ListTransactions that know these filters."""
 
-def list_request(states: Collection[str] = (), producer_ids: Collection[int] = ()) -> ListTransactionsRequest:
-    """Return the request for the transactional ids of one broker; empty filters let all pass."""
-    return ListTransactionsRequest(list(states), list(producer_ids))
+
+def list_request(
+    version: int,
+    states: Collection[str] = (),
+    producer_ids: Collection[int] = (),
+    older_ms: int | None = None,
+    pattern: str | None = None,
+) -> ListTransactionsRequest:
+    """Return the request for the transactional ids of one broker; empty filters let all pass.
+
+    :param version: the version for this broker.
+    :param older_ms: only transactions that are older than this.
+    :param pattern: a regular expression that the whole id matches, as the broker's RE2 understands it.
+    :raises RequestError: UNSUPPORTED_VERSION: the broker would not know a filter, and list all.
+    """
+    for name, given, since in (("an age", older_ms, AGE_SINCE), ("a pattern", pattern, PATTERN_SINCE)):
+        if given is not None and version < since:
+            raise RequestError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"the broker cannot filter transactional ids by {name}: it has ListTransactions"
+                f" {version}, that takes {since}",
+            )
+    age_ms = -1 if older_ms is None else older_ms
+    return ListTransactionsRequest(list(states), list(producer_ids), age_ms, pattern)
 
 
 def listings(response: ListTransactionsResponse, coordinator: int) -> list[TransactionListing]:
@@ -76,29 +106,51 @@ def producers_request(places: Iterable[TopicPartition]) -> DescribeProducersRequ
     return DescribeProducersRequest([TopicRequest(topic, numbers) for topic, numbers in topics.items()])
 
 
+def partition_producers(response: DescribeProducersResponse) -> dict[TopicPartition, list[PartitionProducer]]:
+    """Return the producers of each partition of a reply.
+
+    :raises RequestError: a partition's error.
+    """
+    found = {}
+    for topic in response.topics:
+        for part in topic.partitions:
+            place = TopicPartition(topic.name, part.partition_index)
+            check(part.error_code, f"producers of {place}", part.error_message)
+            found[place] = [
+                PartitionProducer(
+                    one.producer_id,
+                    one.producer_epoch,
+                    one.last_sequence,
+                    one.last_timestamp,
+                    one.coordinator_epoch,
+                    one.current_txn_start_offset,
+                )
+                for one in part.active_producers
+            ]
+    return found
+
+
 def open_transactions(response: DescribeProducersResponse) -> list[OpenTransaction]:
     """Return the transactions that are open in the partitions of a reply.
 
     :raises RequestError: a partition's error.
     """
-    found = []
-    for topic in response.topics:
-        for part in topic.partitions:
-            place = TopicPartition(topic.name, part.partition_index)
-            check(part.error_code, f"producers of {place}", part.error_message)
-            found += [
-                OpenTransaction(
-                    place,
-                    one.producer_id,
-                    one.producer_epoch,
-                    one.current_txn_start_offset,
-                    one.last_timestamp,
-                    one.coordinator_epoch,
-                )
-                for one in part.active_producers
-                if one.current_txn_start_offset >= 0
-            ]
-    return found
+    return [
+        OpenTransaction(
+            place, one.producer_id, one.producer_epoch, one.start_offset, one.last_ms, one.coordinator_epoch
+        )
+        for place, producers in partition_producers(response).items()
+        for one in producers
+        if one.start_offset >= 0
+    ]
+
+
+def fence_request(transactional_id: str, timeout_ms: int) -> InitProducerIdRequest:
+    """Return the request that fences the producers of a transactional id, and aborts their transaction.
+
+    :param timeout_ms: the time-out of the id's transactions until a producer sets its own.
+    """
+    return InitProducerIdRequest(transactional_id, timeout_ms)
 
 
 def abort_request(transaction: OpenTransaction) -> WriteTxnMarkersRequest:

@@ -38,6 +38,23 @@ class TransactionDescription:
     partitions: tuple[TopicPartition, ...]
 
 
+class PartitionProducer(NamedTuple):
+    """An idempotent producer that has written to a partition.
+
+    :ivar last_sequence: that of its last record; -1: none is kept.
+    :ivar last_ms: the time of its last batch, in ms since the epoch; -1: not known.
+    :ivar coordinator_epoch: that of its last marker; -1: none.
+    :ivar start_offset: the first record of its open transaction; -1: none is open.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_ms: int
+    coordinator_epoch: int
+    start_offset: int
+
+
 @attrs.frozen
 class OpenTransaction:
     """A transaction that a partition's log has begun and not ended.

@@ -28,6 +28,23 @@ class TransactionsTests(SynchronousTestCase):
         self.assertEqual(self.transactions.listings(), both)
         self.assertEqual(self.transactions.listings(["Empty"]), both[1:])
 
+    def test_filters(self) -> None:
+        """Pattern and age are the brokers' filters; one that does not know a filter would list all."""
+        listed = self.transactions.listings(pattern="b.*", older_ms=5)
+        self.assertEqual([one.transactional_id for one in listed], ["billing"])
+        (request, *_) = self.fake.sent(ListTransactionsRequest)
+        self.assertEqual((request.duration_filter, request.transactional_id_pattern), (5, "b.*"))
+        for version in (0, 1):
+            self.fake.versions[ListTransactionsRequest] = version
+            older = Transactions(self.fake.client(retries=0))
+            error = self.assertRaises(RequestError, older.listings, pattern="b")
+            self.assertIs(error.code, ErrorCode.UNSUPPORTED_VERSION)
+            self.assertIn(f"it has ListTransactions {version}, that takes 2", str(error))
+            if version:
+                self.assertEqual(len(older.listings(older_ms=5)), 2)
+            else:
+                self.assertRaises(RequestError, older.listings, older_ms=5)
+
     def test_describe(self) -> None:
         """The state, from the coordinator; an unknown id is an error."""
         self.fake.faults[DescribeTransactionsRequest].append(ErrorCode.NOT_COORDINATOR)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkatx.broker.coordinator.transactions.pattern import IdPattern
+from kafkatx.broker.handlers import list_transactions
 from kafkatx.errors import ErrorCode
-from kafkatx.wire.messages.list_transactions import ListTransactionsRequest
+from kafkatx.group.consumer.subscription import automaton
+from kafkatx.wire.messages.list_transactions import ListTransactionsRequest, TransactionState
 from tests.broker.transactional import TransactionsTestCase
 
 
@@ -39,6 +42,44 @@ class ListTests(TransactionsTestCase):
         self.assertEqual(self.names(state_filters=["Empty"], producer_id_filters=[self.open[0]]), set())
         response = self.ask(66, 0, ListTransactionsRequest(["Ongoing", "Odd", "Odd"]))
         self.assertEqual(response.unknown_state_filters, ["Odd"])
+
+    def matching(self, pattern: str | None, **filters: Any) -> Any:
+        """Return the response to a request with an expression, which is served in the next turn."""
+        request = ListTransactionsRequest(transactional_id_pattern=pattern, **filters)
+        waiting = self.answer(66, 2, request)
+        self.clock.advance(0)
+        return self.response(66, 2, self.answered(waiting))
+
+    def test_pattern(self) -> None:
+        """The expression has to match the whole id, besides the other filters; an empty one is none."""
+        for pattern, names in (
+            (".*e.*", {"open", "done", "empty"}),
+            ("[od].*", {"open", "done"}),
+            ("o", set()),
+        ):
+            found = {one.transactional_id for one in self.matching(pattern).transaction_states}
+            self.assertEqual(found, names, pattern)
+        response = self.matching("[od].*", state_filters=["Ongoing", "Odd"])
+        self.assertEqual([one.transactional_id for one in response.transaction_states], ["open"])
+        self.assertEqual(response.unknown_state_filters, ["Odd"])
+        for pattern in ("", None):
+            self.assertEqual(self.names(2, transactional_id_pattern=pattern), {"open", "done", "empty"})
+
+    def test_bad_pattern(self) -> None:
+        """An invalid expression is refused, and one that takes too much work."""
+        response = self.ask(66, 2, ListTransactionsRequest(transactional_id_pattern="("))
+        self.assertEqual(response.error_code, ErrorCode.INVALID_REGULAR_EXPRESSION)
+        self.patch(automaton, "MOST_WORK", 10)
+        self.assertEqual(self.matching("(.*)*(.*)*").error_code, ErrorCode.INVALID_REGULAR_EXPRESSION)
+
+    def test_steps(self) -> None:
+        """Other requests have their turn after a number of characters."""
+        self.patch(list_transactions, "CHARACTERS", 8)
+        found: list[TransactionState] = []
+        ids = [TransactionState(name * 4) for name in "abcde"]
+        steps = list_transactions._match(ids, IdPattern("[^c]*"), found)
+        self.assertEqual([len(found) for _ in steps], [2, 3])
+        self.assertEqual(len(found), 4)
 
     def test_duration(self) -> None:
         """Transactions that are older than the filter are listed."""

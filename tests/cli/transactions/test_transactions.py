@@ -26,6 +26,9 @@ class TransactionsCommandTests(CommandCase):
         """A line each, JSON, or a table; by state."""
         self.assertEqual(self.printed("list"), "billing\t2\t7\tOngoing\nidle\t2\t8\tEmpty\n")
         self.assertEqual(self.printed("list", "-s", "Empty"), "idle\t2\t8\tEmpty\n")
+        self.assertEqual(self.printed("list", "--pattern", "b.*g"), "billing\t2\t7\tOngoing\n")
+        self.assertEqual(self.printed("list", "--pattern", "b", tty=True), "")
+        self.assertIn("no transactional ids with that pattern", self.err.text())
         self.assertEqual(
             [json.loads(line) for line in self.printed("list", "--json", "-s", "Ongoing").splitlines()],
             [{"transactional_id": "billing", "coordinator": 2, "producer_id": 7, "state": "Ongoing"}],

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafkatx.group.consumer.subscription.expression import (
+    ALPHABET,
     WORD,
     Assert,
     Either,
@@ -43,15 +44,16 @@ class _State(NamedTuple):
 
 
 class Expression:
-    """A compiled expression, which is matched against whole topic names.
+    """A compiled expression, which is matched against whole names.
 
+    :param alphabet: the characters of the names, as for :func:`parse`.
     :raises ExpressionError: the expression is invalid or too large.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, alphabet: frozenset[str] = ALPHABET) -> None:
         self.text = text
         self._states: list[_State] = []
-        begin, self._end = self._build(parse(text))
+        begin, self._end = self._build(parse(text, alphabet))
         self._begin = frozenset((begin,))
         self._known: dict[tuple[frozenset[int], str, str], frozenset[int]] = {}
         self._ends: dict[tuple[frozenset[int], str], bool] = {}
@@ -63,9 +65,13 @@ class Expression:
         :raises ExpressionError: matching takes too much work.
         """
         self._work = 0
-        return frozenset(name for name in names if self._matches(name))
+        return frozenset(name for name in names if self.matches(name))
 
-    def _matches(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
+        """Return True if a name matches as a whole; the work is added to that of the names before.
+
+        :raises ExpressionError: matching takes too much work.
+        """
         states, before = self._begin, BOTH_ENDS
         for character in name:
             states = self._after(states, before, character)

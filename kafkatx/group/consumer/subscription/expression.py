@@ -5,7 +5,8 @@ Apache Kafka uses RE2/J, whose time is linear in the text. Python's ``re`` backt
 expressions are parsed into a small tree here, and matched by
 :mod:`kafkatx.group.consumer.subscription.automaton`.
 
-The syntax is that part of RE2's that matters for topic names, which are matched as a whole:
+The syntax is that part of RE2's that matters for topic names, which are matched as a whole, and for
+transactional ids, which may have any character:
 
 *   literals, ``.``, classes with ranges, negation and ``[:alpha:]``, ``\\d \\w \\s`` and their opposites,
     ``\\p{L}``-like classes are not;
@@ -31,13 +32,16 @@ MOST_DEPTH = 100
 ALPHABET = frozenset(string.ascii_letters + string.digits + "._-")
 """The characters of topic names."""
 
+OTHER = "\U0010ffff"
+"""A character of an alphabet that stands for all that the alphabet does not have."""
+
 WORD = frozenset(string.ascii_letters + string.digits + "_")
 
 Node: TypeAlias = "Chars | Sequence | Either | Repeat | Assert"
 
 
 class Chars(NamedTuple):
-    """One character of a set, without characters that topic names cannot have."""
+    """One character of a set, without characters that the alphabet does not have."""
 
     accepted: frozenset[str]
 
@@ -75,20 +79,21 @@ class ExpressionError(ValueError):
 _CLASSES = {
     "d": frozenset(string.digits),
     "w": WORD,
-    "s": frozenset[str](),
+    "s": frozenset("\t\n\f\r "),
 }
+_ASCII = "".join(map(chr, range(128)))
 _POSIX = {
     "alnum": string.ascii_letters + string.digits,
     "alpha": string.ascii_letters,
-    "ascii": "".join(ALPHABET),
-    "blank": "",
-    "cntrl": "",
+    "ascii": _ASCII,
+    "blank": "\t ",
+    "cntrl": _ASCII[:32] + _ASCII[127],
     "digit": string.digits,
-    "graph": "".join(ALPHABET),
+    "graph": _ASCII[33:127],
     "lower": string.ascii_lowercase,
-    "print": "".join(ALPHABET),
-    "punct": "._-",
-    "space": "",
+    "print": _ASCII[32:127],
+    "punct": string.punctuation,
+    "space": "\t\n\v\f\r ",
     "upper": string.ascii_uppercase,
     "word": "".join(WORD),
     "xdigit": string.hexdigits,
@@ -99,14 +104,16 @@ _OCTAL = "01234567"
 _FLAGS = frozenset("imsU")
 
 
-def parse(text: str) -> Node:
+def parse(text: str, alphabet: frozenset[str] = ALPHABET) -> Node:
     """Parse an expression.
 
+    :param alphabet: the characters of the names; other characters of the expression match none. With
+        :data:`OTHER` in it, ranges must be in ASCII.
     :raises ExpressionError: it is invalid, or too long or deep.
     """
     if len(text) > MOST_CHARACTERS:
         raise ExpressionError(f"it has more than {MOST_CHARACTERS} characters")
-    parser = _Parser(text)
+    parser = _Parser(text, alphabet)
     node = parser.either(0)
     if parser.at < len(text):
         raise ExpressionError("unexpected )")
@@ -116,9 +123,12 @@ def parse(text: str) -> Node:
 class _Parser:
     """A recursive-descent parser; ``at`` is the position in the text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, alphabet: frozenset[str]) -> None:
         self._text = text
+        self._alphabet = alphabet
+        self._line = alphabet - {"\n"}
         self._fold = False  # (?i)
+        self._any = False  # (?s): the dot is a line's end, too
         self.at = 0
 
     def _peek(self, what: str) -> bool:
@@ -194,10 +204,12 @@ class _Parser:
             raise ExpressionError(f"missing argument to repetition operator: {character}")
         if character in "^$":
             return Assert("begin" if character == "^" else "end")
-        return Chars(ALPHABET) if character == "." else self._literal(character)
+        if character == ".":
+            return Chars(self._alphabet if self._any else self._line)
+        return self._literal(character)
 
     def _literal(self, character: str) -> Chars:
-        return Chars(self._folded(frozenset((character,))) & ALPHABET)
+        return Chars(self._folded(frozenset((character,))) & self._alphabet)
 
     def _folded(self, accepted: frozenset[str]) -> frozenset[str]:
         if not self._fold:
@@ -205,13 +217,13 @@ class _Parser:
         return frozenset(one for c in accepted for one in (c, c.lower(), c.upper()))
 
     def _group(self, depth: int) -> Node:
-        outer = self._fold
+        outer = self._fold, self._any
         if self._take("?") and not self._take(":") and not self._name() and self._flags():
             return Sequence(())  # (?i) applies to the rest of this group
         inside = self.either(depth + 1)
         if not self._take(")"):
             raise ExpressionError("missing closing )")
-        self._fold = outer
+        self._fold, self._any = outer
         return inside
 
     def _name(self) -> bool:
@@ -235,6 +247,8 @@ class _Parser:
                 raise ExpressionError("invalid or unsupported Perl syntax: `(?" + flag + "`")
             elif flag == "i":
                 self._fold = on
+            elif flag == "s":
+                self._any = on
         return flag == ")"
 
     def _escape(self) -> Node:
@@ -247,7 +261,7 @@ class _Parser:
             self.at += len(quoted) + (2 if end >= 0 else 0)
             return Sequence(tuple(self._literal(character) for character in quoted))
         if letter.lower() in _CLASSES:
-            return Chars(_named(_CLASSES[letter.lower()], letter.isupper()))
+            return Chars(self._named(_CLASSES[letter.lower()], letter.isupper()))
         return self._literal(self._escaped(letter))
 
     def _escaped(self, letter: str) -> str:
@@ -288,8 +302,8 @@ class _Parser:
         while first or not self._take("]"):
             first = False
             accepted |= self._class_item()
-        found = self._folded(frozenset(accepted)) & ALPHABET
-        return ALPHABET - found if negated else found
+        found = self._folded(frozenset(accepted)) & self._alphabet
+        return self._alphabet - found if negated else found
 
     def _class_item(self) -> frozenset[str]:
         if self._peek("[:"):
@@ -298,12 +312,12 @@ class _Parser:
             if name.lstrip("^") not in _POSIX:
                 raise ExpressionError("invalid character class range")
             self.at = end + 2
-            return _named(frozenset(_POSIX[name.lstrip("^")]), name.startswith("^"))
+            return self._named(frozenset(_POSIX[name.lstrip("^")]), name.startswith("^"))
         low = self._next("missing closing ]")
         if low == "\\":
             letter = self._next("trailing backslash at end of expression")
             if letter.lower() in _CLASSES:
-                return _named(_CLASSES[letter.lower()], letter.isupper())
+                return self._named(_CLASSES[letter.lower()], letter.isupper())
             low = self._escaped(letter)
         if not self._peek("-") or self._peek("-]"):
             return frozenset((low,))
@@ -313,12 +327,13 @@ class _Parser:
             high = self._escaped(self._next("trailing backslash at end of expression"))
         if high < low:
             raise ExpressionError(f"invalid character class range: `{low}-{high}`")
-        return frozenset(character for character in ALPHABET if low <= character <= high)
+        if not high.isascii() and OTHER in self._alphabet:
+            raise ExpressionError(f"a range beyond ASCII is not supported: `{low}-{high}`")
+        return frozenset(character for character in self._alphabet if low <= character <= high)
+
+    def _named(self, accepted: frozenset[str], negated: bool) -> frozenset[str]:
+        return self._alphabet - accepted if negated else accepted & self._alphabet
 
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit()
-
-
-def _named(accepted: frozenset[str], negated: bool) -> frozenset[str]:
-    return ALPHABET - accepted if negated else accepted

@@ -138,6 +138,15 @@ class MeaningTests(SynchronousTestCase):
         ):
             self.assertEqual(Expression(text).among(NAMES), matching, text)
 
+    def test_other_alphabet(self) -> None:
+        """Names may have other characters; the dot is none at a line's end, unless the flag s says so."""
+        alphabet = frozenset("ab:\n\t")
+        names = ["a", ":", "\n", "a:b", "\t"]
+        for text, matching in ((".", "a:\t"), ("(?s).", "a:\n\t"), ("[^a]", ":\n\t")):
+            self.assertEqual(Expression(text, alphabet).among(names), set(matching), text)
+        self.assertEqual(Expression("(?s:.)|\\s", alphabet).among(names), {"a", ":", "\n", "\t"})
+        self.assertEqual(Expression("[[:punct:]]", alphabet).among(names), {":"})
+
     def test_alphabet(self) -> None:
         """The alphabet consists of the characters that topic names may have."""
         self.assertEqual(len(ALPHABET), 65)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import attrs
@@ -131,6 +133,7 @@ class Peer:
     :ivar rounds: returns a number that grows when the peer has read some of its replies.
     :ivar hurry: called when the peer sends more; a reply that waits for something may come at once then.
     :ivar abort: closes the connection at once and logs the reason.
+    :ivar number: grows from one connection of this process to the next.
     """
 
     host: str
@@ -147,6 +150,7 @@ class Peer:
     rounds: Callable[[], int] = int
     hurry: Callable[[], None] = no_hurry
     abort: Callable[[str], None] = _nothing
+    number: int = attrs.Factory(partial(next, count(1)))
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

@@ -64,7 +64,15 @@ class Transaction:
     :param now_ms: the time, as of the methods.
     """
 
-    __slots__ = ("_key", "_pending", "_used_ms", "_wall_ms", "metadata", "transactional_id")
+    __slots__ = (
+        "_first_connection",
+        "_key",
+        "_pending",
+        "_used_ms",
+        "_wall_ms",
+        "metadata",
+        "transactional_id",
+    )
 
     def __init__(
         self, transactional_id: str, metadata: TransactionMetadata, wall_ms: Callable[[], int], now_ms: int
@@ -75,6 +83,7 @@ class Transaction:
         self._wall_ms = wall_ms
         self._pending: _Pending | None = None
         self._used_ms = now_ms - self._age_ms(metadata)
+        self._first_connection: int | None = None  # of those that have added partitions, if all are known
 
     def _age_ms(self, metadata: TransactionMetadata) -> int:
         """Return the time since the last change; of an open transaction, since its beginning."""
@@ -139,16 +148,22 @@ class Transaction:
         client_version: int,
         token: object,
         now_ms: int,
+        connection: int | None = None,
     ) -> list[Action]:
         """Serve an AddPartitionsToTxn or AddOffsetsToTxn: partitions belong to the transaction from now on.
 
         :param client_version: the version of transactions that the request has.
+        :param connection: the number of the client's connection; None if a broker asks.
         """
         error = self._check(producer)
         if error:
             return [_refusal(token, error)]
         added = frozenset(partitions)
         metadata = self.metadata
+        if metadata.state is not State.ONGOING:
+            self._first_connection = connection
+        elif self._first_connection is not None and connection is not None:
+            self._first_connection = min(self._first_connection, connection)
         if metadata.state is State.ONGOING and added <= metadata.partitions:
             return [Answer(token, OK)]
         return [self._change(metadata.with_partitions(added, client_version, self._wall_ms()), token, OK)]
@@ -172,6 +187,15 @@ class Transaction:
         if self.metadata.state.is_preparing:
             return ErrorCode.CONCURRENT_TRANSACTIONS
         return ErrorCode.NONE
+
+    def is_late_end(self, producer: Producer, connection: int) -> bool:
+        """Return True if an EndTxn over a connection was sent for an earlier transaction than the open one.
+
+        The connection is older than all over which partitions were added. After a load that is not known.
+        """
+        if self.metadata.state is not State.ONGOING or producer != self.metadata.producer:
+            return False
+        return self._first_connection is not None and connection < self._first_connection
 
     def end(
         self, producer: Producer, commit: bool, client_version: int, new_id: int, token: object, now_ms: int

@@ -169,6 +169,39 @@ class RequestTests(MachineCase):
         self.assertEqual(tx.abort_if_late(DAY_MS), [])
         self.assertEqual(tx.expire(DAY_MS, 1), [])
 
+    def test_late_end(self) -> None:
+        """EndTxn is late over a connection that is older than all that have added partitions."""
+        transaction = self.make(state_of(State.EMPTY))
+        self.store(transaction, transaction.add(PRODUCER, [A], TV1, "t", 0, 7))
+        self.assertTrue(transaction.is_late_end(PRODUCER, 6))
+        self.assertFalse(transaction.is_late_end(PRODUCER, 7))
+        self.assertFalse(transaction.is_late_end(PRODUCER, 8))
+        self.assertFalse(transaction.is_late_end(Producer(PRODUCER.id, PRODUCER.epoch + 1), 6))
+        self.store(transaction, transaction.add(PRODUCER, [B], TV1, "t", 0, 5))
+        self.assertFalse(transaction.is_late_end(PRODUCER, 5), "an older one has added partitions, too")
+        self.assertTrue(transaction.is_late_end(PRODUCER, 4))
+        transaction.add(PRODUCER, [B], TV1, "t", 0, 3)
+        self.assertFalse(transaction.is_late_end(PRODUCER, 3), "known partitions count")
+
+    def test_late_end_of_another(self) -> None:
+        """The connections of the transaction before, or of one that is not open, tell nothing."""
+        transaction = self.make(state_of(State.EMPTY))
+        self.assertFalse(transaction.is_late_end(PRODUCER, 1))
+        self.store(transaction, transaction.add(PRODUCER, [A], TV1, "t", 0, 5))
+        self.store(transaction, transaction.end(PRODUCER, True, TV1, -1, "t", 0))
+        self.store(transaction, transaction.markers_written(0))
+        self.assertFalse(transaction.is_late_end(PRODUCER, 1), "it has ended")
+        self.store(transaction, transaction.add(PRODUCER, [A], TV1, "t", 0, 9))
+        self.assertTrue(transaction.is_late_end(PRODUCER, 5), "that of the one before")
+
+    def test_late_end_is_not_known(self) -> None:
+        """After a load, and where a broker has added the partitions, no EndTxn is late."""
+        self.assertFalse(self.make(state_of(State.ONGOING)).is_late_end(PRODUCER, 1))
+        transaction = self.make(state_of(State.EMPTY))
+        self.store(transaction, transaction.add(PRODUCER, [A], TV2, "t", 0))
+        self.store(transaction, transaction.add(PRODUCER, [B], TV1, "t", 0, 9))
+        self.assertFalse(transaction.is_late_end(PRODUCER, 1))
+
     def test_pending_tv1(self) -> None:
         """EndTxn of version 1 is checked for id and epoch first."""
         tx = self.make(state_of(State.COMPLETE_COMMIT))

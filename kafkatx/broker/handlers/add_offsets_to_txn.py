@@ -25,25 +25,25 @@ def answer(
 ) -> AddOffsetsToTxnResponse | Deferred[AddOffsetsToTxnResponse]:
     """Add the group's partition, once ``__consumer_offsets`` exists."""
     if not broker.groups.topic.exists:
-        return Deferred.fromCoroutine(_add_when_ready(broker, request, context.version))
-    added = _add(broker, request)
+        return Deferred.fromCoroutine(_add_when_ready(broker, request, context))
+    added = _add(broker, request, context)
     if isinstance(added, Deferred):
         return added.addCallback(_respond, context.version)
     return _respond(added, context.version)
 
 
 async def _add_when_ready(
-    broker: Broker, request: AddOffsetsToTxnRequest, version: int
+    broker: Broker, request: AddOffsetsToTxnRequest, context: RequestContext
 ) -> AddOffsetsToTxnResponse:
     await broker.groups.topic.ensure()
-    added = _add(broker, request)
-    return _respond(await added if isinstance(added, Deferred) else added, version)
+    added = _add(broker, request, context)
+    return _respond(await added if isinstance(added, Deferred) else added, context.version)
 
 
-def _add(broker: Broker, request: AddOffsetsToTxnRequest) -> Reply | Deferred[Reply]:
+def _add(broker: Broker, request: AddOffsetsToTxnRequest, context: RequestContext) -> Reply | Deferred[Reply]:
     partition = TopicPartition(CONSUMER_OFFSETS, broker.groups.topic.partition_of(request.group_id))
     producer = Producer(request.producer_id, request.producer_epoch)
-    return broker.transactions.add(request.transactional_id, producer, [partition], TV1)
+    return broker.transactions.add(request.transactional_id, producer, [partition], TV1, context.peer.number)
 
 
 def _respond(reply: Reply, version: int) -> AddOffsetsToTxnResponse:

@@ -54,7 +54,9 @@ def answer(
         return _respond(topics, refusals.__getitem__)
     producer = Producer(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     transactional_id = request.v3_and_below_transactional_id
-    added = broker.transactions.add(transactional_id, producer, list(_partitions(topics)), TV1)
+    added = broker.transactions.add(
+        transactional_id, producer, list(_partitions(topics)), TV1, context.peer.number
+    )
     if isinstance(added, Deferred):
         return added.addCallback(partial(_respond_all, topics, version))
     return _respond_all(topics, version, added)

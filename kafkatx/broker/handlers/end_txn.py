@@ -25,11 +25,20 @@ BUMPS_EPOCH_SINCE = 5
 def answer(
     broker: Broker, request: EndTxnRequest, context: RequestContext
 ) -> EndTxnResponse | Deferred[EndTxnResponse]:
-    """End the transaction."""
+    """End the transaction.
+
+    :raises ProtocolViolation: the request was sent for an earlier transaction.
+    """
     version = context.version
     transaction = broker.transactions.find(request.transactional_id)
-    if version >= BUMPS_EPOCH_SINCE and transaction is not None and transaction.wants_new_id:
-        return Deferred.fromCoroutine(_end_with_new_id(broker, request, version))
+    if version >= BUMPS_EPOCH_SINCE:
+        if transaction is not None and transaction.wants_new_id:
+            return Deferred.fromCoroutine(_end_with_new_id(broker, request, version))
+    elif transaction is not None:
+        producer = Producer(request.producer_id, request.producer_epoch)
+        broker.transactions.late_ends.check(
+            transaction, producer, context.peer, broker.config, broker.limited_log
+        )
     ended = _end(broker, request, version, NO_PRODUCER_ID)
     if isinstance(ended, Deferred):
         return ended.addCallback(_respond, version)

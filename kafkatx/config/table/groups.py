@@ -233,6 +233,15 @@ TRANSACTIONS_MAX_BYTES = TRANSACTIONS.integer(
     unit="bytes",
     dynamic=True,
 )
+TRANSACTIONS_LATE_END = TRANSACTIONS.string(
+    "kafkatx.transactions.late.end",
+    "refuse",
+    "What happens to an EndTxn of protocol version 1 that comes over a connection which is older than all "
+    "over which partitions were added to the transaction: it was sent for an earlier one. refuse: its "
+    "connection is closed; log: it is carried out, as by Apache Kafka, and there is a line in the log.",
+    choices=("refuse", "log"),
+    dynamic=True,
+)
 TRANSACTION_STATE_LOG_NUM_PARTITIONS = TRANSACTIONS.integer(
     "transaction.state.log.num.partitions",
     50,

@@ -24,6 +24,7 @@ from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
 from kafkatx.broker.coordinator.runtime.pending_request import PendingRequest
 from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter, outcome
 from kafkatx.broker.coordinator.runtime.runtime import CoordinatorRuntime, Replay
+from kafkatx.broker.coordinator.transactions.late_ends import LateEnds
 from kafkatx.broker.coordinator.transactions.shard import TransactionShard
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts
 from kafkatx.broker.replica.manager import ReplicaManager
@@ -60,6 +61,7 @@ class TransactionCoordinator:
     :ivar shards: what is known of each loaded partition, by its number.
     :ivar writer: writes records to them, and markers to any partition.
     :ivar used_bytes: the memory of all transactional ids.
+    :ivar late_ends: the EndTxn requests that were sent for earlier transactions.
     :ivar max_timeout_ms: the setting.
     :ivar expiration_ms: the setting.
     :ivar now_ms: the machines' time.
@@ -87,6 +89,7 @@ class TransactionCoordinator:
         self.shards: dict[int, TransactionShard] = {}
         self.wall_ms = wall_ms
         self.used_bytes = 0
+        self.late_ends = LateEnds()
         self._clock = clock
         self._make_markers = make_markers
         self._markers: MarkerSender | None = None
@@ -175,8 +178,9 @@ class TransactionCoordinator:
         producer: Producer,
         partitions: Collection[TopicPartition],
         client_version: int,
+        connection: int | None = None,
     ) -> Reply | Deferred[Reply]:
-        """Serve an AddPartitionsToTxn or AddOffsetsToTxn.
+        """Serve an AddPartitionsToTxn or AddOffsetsToTxn over a client's connection, or of a broker.
 
         :raises RequestError: as :meth:`shard_of`; INVALID_PRODUCER_ID_MAPPING, POLICY_VIOLATION.
         """
@@ -188,7 +192,7 @@ class TransactionCoordinator:
         return self._ask(
             shard,
             transaction,
-            lambda token, now: transaction.add(producer, partitions, client_version, token, now),
+            lambda token, now: transaction.add(producer, partitions, client_version, token, now, connection),
         )
 
     def verify(self, transactional_id: str, producer: Producer, partition: TopicPartition) -> ErrorCode:

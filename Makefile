@@ -22,6 +22,8 @@ CONTROL ?=
 BROKERS ?=
 ONLY ?=
 ZOOKEEPER ?=
+# make streams STREAMS=3.9.1
+STREAMS ?= 4.3.1
 # make tests TESTS=tests.wire
 TESTS ?=
 # make bench SYSTEMS=kafkatx,kafka-4 EXPERIMENTS=ab ROUNDS=5 SCALE=0.5
@@ -33,7 +35,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -57,6 +59,8 @@ help:
 	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
 	@echo 'make links [SOURCE=kafkatx]  a mirror of five million records of Apache Kafka 4, both ends killed ten times each, and'
 	@echo '                          the comparison of all (RECORDS=, MINUTES=6, KILLS=10, SEED=1; needs Java and Maven)'
+	@echo 'make streams              the word count of Kafka Streams, exactly_once_v2, for MINUTES=3; its instances and the broker are'
+	@echo '                          killed KILLS=5 times each, and all counts are right (RATE=200, SEED=1; needs Java and Maven)'
 	@echo 'make copiers [BROKERS=3]  transactional copiers of all clients at once, killed with their brokers for MINUTES=10, and'
 	@echo '                          the check that each record was copied once (CLIENTS="java-4 librdkafka", SEED=1)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
@@ -131,7 +135,8 @@ interop: install .interop/jars .interop/jars-0.8
 	  tests.interop.client_transactions \
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \
-	  tests.interop.nodes tests.interop.quotas tests.interop.zookeeper_groups
+	  tests.interop.nodes tests.interop.quotas tests.interop.transactions_tool \
+	  tests.interop.zookeeper_groups
 	@$(BIN)/python -c 'from tests.clients.toolchains import prepare; prepare("spark")'
 	@PYTHONPATH=$(CURDIR) .interop/clients/spark/bin/python -m tests.run tests.interop.spark.same_answers
 
@@ -177,6 +182,18 @@ links: install
 	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),6) + 1800) \
 	  $(BIN)/python -m tests.links --source $(or $(SOURCE),apache-4) --records $(or $(RECORDS),5000000) \
 	  --minutes $(or $(MINUTES),6) --kills $(or $(KILLS),10) --seed $(or $(SEED),1)
+
+# Bounded: MINUTES of lines with kills, and at most fifteen more for starts, settling and checks.
+streams: install .interop/streams-$(STREAMS)
+	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),3) + 900) \
+	  $(BIN)/python -m tests.streams --version $(STREAMS) --minutes $(or $(MINUTES),3) --kills $(or $(KILLS),5) \
+	  --rate $(or $(RATE),200) --seed $(or $(SEED),1)
+
+# Kafka Streams of a version: make streams STREAMS=3.9.1 uses the older protocol of transactions.
+.interop/streams-%: tests/streams/pom.xml
+	@mvn --quiet --batch-mode --file tests/streams/pom.xml dependency:copy-dependencies \
+	  -Dkafka.version=$* -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
+	@touch $@
 
 # Bounded: MINUTES of kills, and at most twenty more for start, draining and checks.
 copiers: install

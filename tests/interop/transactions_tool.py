@@ -1,4 +1,4 @@
-"""``kafka-transactions.sh`` of Apache Kafka 4, unchanged, with a kafkatx broker that has a hanging transaction."""
+"""``kafka-transactions.sh`` of Apache Kafka 4, unchanged, with a broker that has a hanging transaction."""
 
 from __future__ import annotations
 

@@ -327,6 +327,15 @@ class TimeTests(MachineCase):
             else:
                 self.assertEqual(tx.expire(DAY_MS, DAY_MS), [])
 
+    def test_expire_pending(self) -> None:
+        """An id does not expire while a change is being stored, nor changes while its tombstone is."""
+        tx = self.make(attrs.evolve(state_of(State.EMPTY), update_ms=self.wall_ms))
+        tx.add(PRODUCER, [A], TV1, "a", DAY_MS)
+        self.assertEqual(tx.expire(DAY_MS, DAY_MS), [])
+        tx.stored(ErrorCode.NOT_COORDINATOR, DAY_MS)
+        tx.expire(DAY_MS, DAY_MS)
+        self.assertEqual(self.error(tx.add(PRODUCER, [A], TV1, "b", DAY_MS)), CONCURRENT)
+
     def test_expire_used(self) -> None:
         """Use of the id begins the time anew; a tombstone that fails leaves it as it is."""
         tx = self.make(attrs.evolve(state_of(State.EMPTY), update_ms=self.wall_ms))

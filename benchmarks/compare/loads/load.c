@@ -4,9 +4,10 @@
  *   load consume TOPIC COUNT [property=value ...]        partition 0 from its beginning
  *   load latency TOPIC COUNT SIZE rate=N [property=...]  produce at a rate, and consume what comes
  *   load acks TOPIC COUNT SIZE rate=N [property=...]     produce at a rate, and note when each is acknowledged
+ *   load transact TOPIC COUNT SIZE records=N [aborted=M] [property=...]   so many transactions of N messages each
  *
  * Properties are librdkafka's, but for these: rate=N; partitions=N: produce to the first N in turn, RUN messages each
- * as sticky partitioners do; start=SECONDS since 1970: the load begins then, when others have connected, too.
+ * as sticky partitioners do; aborted=M: each M-th transaction is aborted, and its messages do not count; start=SECONDS since 1970: the load begins then, when others have connected, too.
  * "p." and "c." before a property's name give it to the producer or the consumer alone.
  * Prints one line of JSON:
  *   {"messages", "bytes", "seconds", "cpu_s", "errors", "p50_ms", "p99_ms", "p999_ms", "max_ms", "gap_ms"}
@@ -28,6 +29,7 @@
 #define CONSUME_BATCH 10000
 #define PATIENCE_S 60
 #define RUN 100
+#define WARM_TRANSACTIONS 20
 #define QUEUED_MESSAGES "50000" /* some requests; more fall out of the processor's cache */
 #define FULL_MS 1               /* how long to wait for room in the queue: it has enough for longer */
 #define VALUES_BYTES (4 << 20) /* more than a batch has: in none are two messages alike */
@@ -36,7 +38,7 @@
 #define MOST_LETTERS 12
 
 static atomic_long failed;
-static long count, size_bytes, rate, partitions = 1;
+static long count, size_bytes, rate, partitions = 1, records = 1, aborted;
 static double begin_at_s;
 static char *values;
 static const char *topic;
@@ -191,6 +193,32 @@ static double produce(void) {
     return seconds;
 }
 
+static void expect(rd_kafka_error_t *error, const char *what) {
+    if (error) die(what, rd_kafka_error_string(error));
+}
+
+/* Transactions one after the other, as a program makes them; messages go to the partitions in turn. */
+static double transact(long *messages) {
+    rd_kafka_t *producer = client(RD_KAFKA_PRODUCER);
+    rd_kafka_topic_t *handle = topic_of(producer);
+    fill();
+    expect(rd_kafka_init_transactions(producer, PATIENCE_S * 1000), "init_transactions");
+    double start = 0;
+    for (long number = -WARM_TRANSACTIONS; number < count; number++) {
+        if (!number) start = begin();
+        expect(rd_kafka_begin_transaction(producer), "begin_transaction");
+        for (long one = 0; one < records; one++)
+            produce_one(producer, handle, one % partitions, value_of(one));
+        int aborts = aborted && number >= 0 && number % aborted == aborted - 1;
+        if (aborts) { /* all of its messages are in the log */
+            rd_kafka_flush(producer, PATIENCE_S * 1000);
+            expect(rd_kafka_abort_transaction(producer, PATIENCE_S * 1000), "abort_transaction");
+        } else expect(rd_kafka_commit_transaction(producer, PATIENCE_S * 1000), "commit_transaction");
+        if (!aborts) *messages += records;
+    }
+    return now_s() - start;
+}
+
 static double consume(long *messages, long *bytes) {
     rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER);
     rd_kafka_topic_t *handle = topic_of(consumer);
@@ -319,6 +347,8 @@ static void take_own(char **given, int many) {
     properties = malloc(many * sizeof *properties);
     for (int i = 0; i < many; i++) {
         if (!strncmp(given[i], "rate=", 5)) rate = atol(given[i] + 5);
+        else if (!strncmp(given[i], "records=", 8)) records = atol(given[i] + 8);
+        else if (!strncmp(given[i], "aborted=", 8)) aborted = atol(given[i] + 8);
         else if (!strncmp(given[i], "partitions=", 11)) partitions = atol(given[i] + 11);
         else if (!strncmp(given[i], "start=", 6)) begin_at_s = atof(given[i] + 6);
         else properties[property_count++] = given[i];
@@ -334,7 +364,7 @@ static void keep_memory(void) {
 
 int main(int argc, char **argv) {
     keep_memory();
-    if (argc < 4) die("usage", "load produce|consume|latency|acks TOPIC COUNT [SIZE] [property=value ...]");
+    if (argc < 4) die("usage", "load produce|consume|latency|acks|transact TOPIC COUNT [SIZE] [property=value ...]");
     const char *mode = argv[1];
     int consuming = !strcmp(mode, "consume");
     noting = !strcmp(mode, "acks");
@@ -351,8 +381,10 @@ int main(int argc, char **argv) {
     else if (consuming) seconds = consume(&messages, &bytes);
     else if (!strcmp(mode, "latency")) seconds = latency();
     else if (noting) seconds = acks();
-    else die(mode, "produce, consume, latency or acks"), seconds = 0;
-    if (!consuming) {
+    else if (!strcmp(mode, "transact")) seconds = transact(&messages);
+    else die(mode, "produce, consume, latency, acks or transact"), seconds = 0;
+    if (messages && !consuming) bytes = messages * size_bytes;
+    else if (!consuming) {
         messages = count - atomic_load(&failed);
         bytes = messages * size_bytes;
     }

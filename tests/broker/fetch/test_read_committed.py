@@ -135,6 +135,28 @@ class ReadTests(CommittedTestCase):
         self.assertEqual(len(self.listed(first)), 200)
         self.assertEqual(values(second.records), [])
 
+    def test_quota(self) -> None:
+        """Markers and aborted records count for a consumer's quota: they are sent as well."""
+        self.begin(1, 100)
+        self.end(1, ABORT)
+        charged: list[int] = []
+
+        class Rates:
+            """A quota that allows everything."""
+
+            def largest(self, client_id: str | None) -> float:
+                """Allow any reply."""
+                return 1e9
+
+            def charge_reply(self, client_id: str | None, size: int) -> tuple[int, bool]:
+                """Note the size."""
+                charged.append(size)
+                return 0, True
+
+        self.patch(self.broker.quotas, "consumer", Rates())
+        part = self.committed()
+        self.assertGreater(charged[0], len(raw(part)))
+
     def test_nothing_left(self) -> None:
         """The whole range is read where compaction has left no record of a shorter one."""
         self.patch(fetch_round, "MOST_ABORTED", 1)

@@ -14,6 +14,7 @@ from tests.broker.transactional import TV1_PRODUCE, TV2_PRODUCE, TransactionsTes
 
 INVALID, ABORTABLE = ErrorCode.INVALID_TXN_STATE, ErrorCode.TRANSACTION_ABORTABLE
 A = TopicPartition("t", 0)
+DAY_MS = 86_400_000
 
 
 class VerifiedTests(TransactionsTestCase):
@@ -45,6 +46,19 @@ class VerifiedTests(TransactionsTestCase):
         self.producer()
         for version in (9, TV1_PRODUCE, TV2_PRODUCE):
             self.assertEqual(self.write(old, b"x", version=version), ErrorCode.INVALID_PRODUCER_EPOCH)
+
+    def test_forgotten(self) -> None:
+        """A fenced producer stays fenced in a partition that has forgotten it and its records."""
+        old = self.transact(b"x")
+        self.producer()
+        log = self.broker.topics.of("t")[0].log
+        log.advance_log_start(log.log_end_offset)
+        log.retain(self.now_ms + 7 * DAY_MS)
+        self.assertEqual(list(log.active_producers()), [])
+        for version in (TV1_PRODUCE, TV2_PRODUCE):
+            error = self.write(old, b"y", sequence=1, version=version)
+            self.assertEqual(error, ErrorCode.INVALID_PRODUCER_EPOCH)
+        self.assertEqual(log.log_end_offset, log.log_start_offset)
 
     def test_asked_once(self) -> None:
         """The coordinator is asked before the first batch only; a duplicate is answered as one."""

@@ -20,8 +20,8 @@ from kafkatx.log.append.content import (
 from kafkatx.log.leader_epochs import LeaderEpochCache
 from kafkatx.log.producer_state import ProducerStateManager
 from kafkatx.log.transactions.ended import EndedTransactions
-from kafkatx.records.batch import Record
-from kafkatx.records.builder import assemble, build_values
+from kafkatx.records.batch import Record, parse_header
+from kafkatx.records.builder import BatchBuilder, assemble, build_values
 from kafkatx.records.compression import Codec, compress
 from kafkatx.records.legacy import message_sets
 from kafkatx.testing.contracts.partition_log import NOW_MS, TP
@@ -208,6 +208,20 @@ class WhenTests(SynchronousTestCase):
         self.assertEqual(appending.append(batch, 0, NOW_MS, True, again.validate()).error, 0)
         (codec,) = struct.unpack_from(">h", b"".join(appending.staged.buffers), 21)
         self.assertEqual(codec, Codec.LZ4)
+
+    def test_recompressed(self) -> None:
+        """A batch that is compressed anew keeps producer, epoch and sequence, and its transaction."""
+        appending = log(compression_type="lz4")
+        builder = BatchBuilder(Codec.GZIP, 77, 3, 0, transactional=True)
+        for number in range(5000):
+            builder.append(None, b"%d" % number, NOW_MS)
+        sent = builder.build()
+        done = appending.append(sent, 0, NOW_MS, True, None, True)
+        assert isinstance(done, ValidationRequired)
+        self.assertEqual(appending.append(sent, 0, NOW_MS, True, done.validate(), True).error, 0)
+        kept = parse_header(b"".join(appending.staged.buffers))
+        self.assertEqual((kept.codec, kept.transactional), (Codec.LZ4, True))
+        self.assertEqual((kept.producer_id, kept.producer_epoch, kept.base_sequence), (77, 3, 0))
 
     def test_grown_log(self) -> None:
         """A message set that was validated for another offset is validated again and gets the right one."""

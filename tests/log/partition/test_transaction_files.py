@@ -76,6 +76,18 @@ class TransactionFilesTests(StoreCase, SynchronousTestCase):
             self.assertEqual(self.in_files(), self.expected())
         self.assertGreater(len(self.in_files()), 2)
 
+    def test_later_segment(self) -> None:
+        """A reader of the first segment is told a transaction whose marker is in a later one."""
+        self.log.append(in_transaction(1, 8, 0), 0, NOW_MS, True, None, True)
+        for _ in range(10):
+            self.log.append(batch([bytes(100)]), 0, NOW_MS, True)
+            self.log.write()
+        self.log.append_marker(8, 0, ABORT, 0, NOW_MS)
+        self.log.write()
+        self.assertGreater(len(self.log.segments), 2)
+        self.assertEqual(list(self.in_files()), [self.log.segments[-1].base_offset])
+        self.assertEqual(self.log.aborted_transactions(0, 1, 10), (1, [(8, 0)]))
+
     def test_synced(self) -> None:
         """A flush syncs the files, before the offset counts as flushed, and their names."""
         self.transaction()

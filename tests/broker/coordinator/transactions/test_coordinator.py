@@ -87,6 +87,31 @@ class RecordsTests(CoordinatorCase):
         self.assertEqual(self.successResultOf(waiting).error, ErrorCode.NONE)
         self.assertEqual(self.state, "Ongoing")
 
+    def test_markers_follow_the_decision(self) -> None:
+        """No marker is written, and no client answered, before the decision is durable."""
+        producer = self.producer()
+        self.add(producer, 0)
+        self.write(producer, b"x")
+        committing = self.hold()
+        waiting = self.broker.transactions.end("tx", Producer(*producer), True, 0, -1)
+        assert isinstance(waiting, Deferred)
+        self.assertNoResult(waiting)
+        self.assertEqual(self.fetched(), ([], 0))
+        self.assertEqual(self.broker.topics.of("t")[0].log.log_end_offset, 1)
+        committing.callback(None)
+        self.assertEqual(self.successResultOf(waiting).error, ErrorCode.NONE)
+        self.assertEqual(self.fetched(), ([b"x"], 2))
+
+    def test_stop(self) -> None:
+        """A broker that stops leaves an open transaction open, for its producer to go on."""
+        producer = self.producer()
+        self.add(producer, 0)
+        self.write(producer, b"x")
+        before = self.records()
+        self.successResultOf(self.broker.transactions.stop())
+        self.assertEqual((self.records(), self.fetched()[1]), (before, 0))
+        self.assertEqual(before[-1], ("tx", "Ongoing"))
+
     def test_cancelled(self) -> None:
         """A client that leaves drops its answer; the change goes on."""
         producer = self.producer()

@@ -36,6 +36,20 @@ class WriterTests(TransactionsTestCase):
         self.patch(self.broker.topics, "find", lambda topic, number: None)
         self.assertEqual(write(A, marker, 0), ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
+    def test_offsets_are_loaded(self) -> None:
+        """While the group coordinator loads, a marker is told in a partition's words, and sent again."""
+        producer = self.producer()
+        self.add_offsets(producer)
+        self.assertEqual(self.commit_offset(producer, 5), 0)
+        place = self.offsets_partition()
+        marker, shards = Marker(Producer(*producer), True, 0), self.broker.groups.shards
+        loaded = shards.pop(place.partition)
+        written = self.broker.marker_writer.write(place, marker, 0)
+        self.assertEqual(written, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        shards[place.partition] = loaded
+        self.assertEqual(self.broker.marker_writer.write(place, marker, 0), ErrorCode.NONE)
+        self.assertEqual(self.offset(), (5, 0))
+
     def test_verifications(self) -> None:
         """A question to the coordinator that is under way is taken back."""
         marker = self.begin()

@@ -100,6 +100,35 @@ class AdminTests(ClientCase, TestCase):
         error = await self.refused(RequestError, self.admin.delete_records({self.first: 99}))
         self.assertEqual(error.code, ErrorCode.OFFSET_OUT_OF_RANGE)
 
+    async def test_transactions(self) -> None:
+        """An open transaction is listed, described and found at its partition's leader; a fence aborts it."""
+        name = f"of {self.topic}"
+
+        def begin() -> ConfluentProducer:
+            producer = ConfluentProducer({"bootstrap.servers": self.bootstrap, "transactional.id": name})
+            producer.init_transactions(DEADLINE_S)
+            producer.begin_transaction()
+            producer.produce(self.topic, b"v", partition=0)
+            producer.flush(DEADLINE_S)
+            return producer
+
+        producer = await deferToThread(begin)
+        tools = self.admin.transactions
+        (listed,) = [one for one in await tools.listings(["Ongoing"]) if one.transactional_id == name]
+        described = await tools.describe(name)
+        self.assertEqual((described.state, described.partitions), ("Ongoing", (self.first,)))
+        self.assertEqual(described.producer_id, listed.producer_id)
+        (seen,) = (await tools.producers([self.first]))[self.first]
+        self.assertEqual((seen.producer_id, seen.start_offset), (listed.producer_id, 0))
+        fenced = await tools.fence(name)
+        self.assertEqual(fenced.producer_id, listed.producer_id)
+        self.assertGreater(fenced.epoch, described.producer_epoch)
+        while await tools.open([self.first, self.second]):
+            await deferLater(reactor, PAUSE_S)
+        del producer
+        error = await self.refused(RequestError, tools.describe(f"{name} not"))
+        self.assertEqual(error.code, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+
     async def test_log_dirs(self) -> None:
         """Each broker has its partitions somewhere, with their sizes."""
         await self.produce(1)

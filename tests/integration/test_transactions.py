@@ -15,12 +15,26 @@ from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as KafkaPartition
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.blocking import Admin, Cluster
 from kafkatx.testing import EmbeddedBroker
+from kafkatx.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kafkatx.wire.messages.end_txn import EndTxnRequest
+from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
+from tests.integration.raw import RawClient, request_frame
 from tests.ports import free_port
+from tests.until import until
 
 LONG_S = 20.0
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 VALUES = [b"%d" % number for number in range(30)]
+
+
+def initialized(client: RawClient, answers: list[Any]) -> bool:
+    """Ask for a producer id; return True if there is one, in the last of the answers."""
+    client.ask(10, 1, FindCoordinatorRequest("raw", 1))
+    answers.append(client.ask(22, 1, InitProducerIdRequest("raw", 60_000)))
+    return not answers[-1].error_code
 
 
 class TransactionTests(SynchronousTestCase):
@@ -204,6 +218,25 @@ class TransactionTests(SynchronousTestCase):
         with self.assertRaises(KafkaException):
             producer.commit_transaction(LONG_S)
         self.assertEqual(self.read("t"), [])
+
+    def test_late_end(self) -> None:
+        """An EndTxn over a connection that is older than the transaction closes it, and ends nothing."""
+        with Cluster(self.broker.bootstrap) as cluster:
+            Admin(cluster).create_topic("t", 1)
+        topics = [AddPartitionsToTxnTopic("t", [0])]
+        made: list[Any] = []
+        with RawClient(self.broker.bootstrap) as first:
+            until(lambda: initialized(first, made), "the coordinator serves the transactional id")
+            identity = (made[-1].producer_id, made[-1].producer_epoch)
+            end = EndTxnRequest("raw", *identity, True)
+            with RawClient(self.broker.bootstrap) as second:
+                added = AddPartitionsToTxnRequest([], "raw", *identity, topics)
+                (told,) = second.ask(24, 1, added).results_by_topic_v3_and_below
+                self.assertEqual(told.results_by_partition[0].partition_error_code, 0)
+                first.send(request_frame(26, 1, end))
+                self.assertTrue(first.closed())
+                self.assertEqual(second.ask(26, 1, end).error_code, 0)
+        self.assertIn("it was sent for an earlier one", self.broker.output())
 
     def test_restart(self) -> None:
         """A transaction that is open when the broker is killed is committed after its next start."""

@@ -62,8 +62,8 @@ class ListTests(TransactionsTestCase):
         response = self.matching("[od].*", state_filters=["Ongoing", "Odd"])
         self.assertEqual([one.transactional_id for one in response.transaction_states], ["open"])
         self.assertEqual(response.unknown_state_filters, ["Odd"])
-        for pattern in ("", None):
-            self.assertEqual(self.names(2, transactional_id_pattern=pattern), {"open", "done", "empty"})
+        for none in ("", None):
+            self.assertEqual(self.names(2, transactional_id_pattern=none), {"open", "done", "empty"})
 
     def test_bad_pattern(self) -> None:
         """An invalid expression is refused, and one that takes too much work."""

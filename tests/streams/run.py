@@ -134,6 +134,8 @@ class Run:
         starts = [instance.starts for instance in self._instances]
         replaced = sum(row.startswith("a thread") for one in self._instances for row in one.output())
         self._tell(f"starts of the instances: {starts}; threads that Streams replaced: {replaced}")
+        late = self._broker.output().count("it was sent for an earlier one")
+        self._tell(f"EndTxn requests that the broker took for late ones since its last start: {late}")
 
     def _output(self) -> str:
         return "\n".join(row for one in self._instances for row in one.output()[-20:])

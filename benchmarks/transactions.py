@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import statistics
 import tempfile
 import time
@@ -30,7 +31,7 @@ import attrs
 
 from benchmarks.broker_process import free_port
 from benchmarks.compare.loads import librdkafka, load
-from benchmarks.compare.loads.build import HERE
+from benchmarks.compare.loads.build import BUILT, HERE, built
 from benchmarks.compare.machine import Watch, machine
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.apache import Apache
@@ -43,6 +44,7 @@ SIZE_BYTES = 100
 PROBE = 100
 """Transactions that tell how many fill the seconds of a cell."""
 READ_TRANSACTIONS, READ_RECORDS, READ_BYTES, ABORTED = 3000, 100, 1000, 10
+JAVA = "TransactionLoad"
 JAVA_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC")
 PLAIN = {"linger.ms": 0, "compression.type": "none"}
 COMMITTED = "isolation.level=read_committed"
@@ -78,9 +80,10 @@ def java_transactions(records: int, partitions: int, place: Place, topic: str, s
     """Return transactions a second of Apache Kafka's client, in the second half of the time."""
     place.system.create_topic(place.port, topic, partitions)
     jars = os.path.join(Apache(THEIRS, "4").jars, "*")
-    source = os.path.join(HERE, "TransactionLoad.java")
+    source, target = os.path.join(HERE, f"{JAVA}.java"), os.path.join(BUILT, f"{JAVA}.class")
+    built(source, target, ["javac", "-cp", jars, "-d", BUILT, source], "default-jdk-headless")
     arguments = (place.port, topic, 2 * seconds, SIZE_BYTES, records, partitions)
-    command = ["java", *JAVA_OPTIONS, "-cp", jars, source, *map(str, arguments)]
+    command = ["java", *JAVA_OPTIONS, "-cp", f"{BUILT}:{jars}", JAVA, *map(str, arguments)]
     found = load.end(load.begin(CLIENT_CORE, command))
     return found["messages"] / found["seconds"]
 
@@ -138,21 +141,29 @@ def awake(place: Place) -> Iterator[None]:
 
 
 def measure(place: Place, cells: Mapping[str, Cell], seconds: float, turn: str) -> dict[str, float]:
-    """Measure all cells of one system."""
+    """Measure all cells of one system; one that fails is left out."""
     found = {}
     with awake(place):
         for number, (name, cell) in enumerate(cells.items()):
-            found[name] = cell(place, f"t-{turn}-{number}", seconds)
-            print(f"round {turn}: {place.system.name}: {name}: {found[name]:.1f}", flush=True)
+            told = f"round {turn}: {place.system.name}: {name}"
+            try:
+                found[name] = cell(place, f"t-{turn}-{number}", seconds)
+            except RuntimeError as error:
+                print(f"{told}: failed: {error}", flush=True)
+            else:
+                print(f"{told}: {found[name]:.1f}", flush=True)
     return found
 
 
 def table(rounds: Sequence[Mapping[str, Mapping[str, float]]]) -> str:
     """Return a Markdown table of the rounds' figures by system and cell."""
     lines = ["| | kafkatx | Apache Kafka 4 | ratio |", "|---|---|---|---|"]
-    for name in rounds[0][OURS]:
-        ours, theirs = ([one[system][name] for one in rounds] for system in (OURS, THEIRS))
-        ratios = [one[OURS][name] / one[THEIRS][name] for one in rounds]
+    for name in CELLS:
+        both = [one for one in rounds if name in one[OURS] and name in one[THEIRS]]
+        if not both:
+            continue
+        ours, theirs = ([one[system][name] for one in both] for system in (OURS, THEIRS))
+        ratios = [one[OURS][name] / one[THEIRS][name] for one in both]
         cells = (name, spread(ours, ",.0f"), spread(theirs, ",.0f"), spread(ratios, ".2f"))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -174,6 +185,7 @@ def main() -> None:
     for system in systems:
         if (missing := system.missing()) is not None:
             parser.error(f"{system.name} cannot be measured: {missing}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the brokers are to end, too
     cells = {name: cell for name, cell in CELLS.items() if given.cells in name}
     begun_s, watch, rounds = time.monotonic(), Watch(), []
     with running(systems) as places:

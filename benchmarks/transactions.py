@@ -131,7 +131,7 @@ def running(systems: Sequence[System]) -> Iterator[list[Place]]:
 
 @contextmanager
 def awake(place: Place) -> Iterator[None]:
-    """Let a system go on for a while."""
+    """Wake a system, and stop it again at the end."""
     place.server.go_on()
     place.system.wake(place.port)
     try:

@@ -33,7 +33,7 @@ class FeaturesTests(BrokerTestCase):
             self.assertEqual(supported, finalized | transactions)
 
     def test_requests_of_features(self) -> None:
-        """Where version 2 of transactions is finalized, the requests that clients then send are offered."""
+        """The requests that clients send with version 2 of transactions are offered, as it is finalized."""
         offered = {api.api_key: api.max_version for api in self.ask_for(4).api_keys}
         for key, version in ((0, 12), (22, 4), (25, 4), (26, 5), (28, 5)):
             self.assertGreaterEqual(offered[key], version, key)

@@ -186,7 +186,7 @@ class ChanceTests(ChanceCase):
     """With the rule."""
 
     def test_nothing_is_torn(self) -> None:
-        """Whatever is delayed, each transaction ends as its client has decided."""
+        """Each transaction ends as its client has decided, although requests are delayed."""
         for seed in range(SEEDS):
             self.assertFalse(self.torn(seed), f"seed {seed}")
 

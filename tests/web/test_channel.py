@@ -205,21 +205,9 @@ class LimitTests(ServerCase):
         self.clock.advance(60)
         self.assertTrue(self.transport.disconnecting)
 
-    def test_connections(self) -> None:
-        """Connections above the limit are closed; one that ends makes room."""
-        self.connect()
-        self.assertIsNone(self.factory.buildProtocol(None))
-        self.protocol.connectionLost(Failure(ConnectionDone()))
-        self.connect()
-
     def test_gone(self) -> None:
         """A client that goes while its request is being answered does no harm, and no timer stays."""
         self.send(b"GET /later HTTP/1.1\r\n\r\n")
         self.protocol.connectionLost(Failure(ConnectionDone()))
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assertEqual(self.factory.channels, set())
-
-    def test_close_all(self) -> None:
-        """All connections are closed at the end."""
-        self.factory.close_all()
-        self.assertTrue(self.transport.aborted)

@@ -86,6 +86,7 @@ class BrokerService(Service):
         self._reactor = reactor
         self._threads = ThreadWorkers(reactor)
         self._boot = BootRecord(self._threads)
+        self._find_checker = parts.find_checker
         self._listeners = Listeners(config, self._threads, reactor, parts.find_checker)
         self._peer_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
         self.broker = _make_broker(config, parts, reactor, self._threads, self._peer_endpoint)
@@ -181,7 +182,7 @@ class BrokerService(Service):
         from kafkatx.broker.http.endpoint import HttpEndpoint  # most brokers have none
 
         tls = self._listeners.tls
-        self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor, tls)
+        self.http = HttpEndpoint(self.broker, self._registry_holder(), self._reactor, tls, self._find_checker)
         self.http.listen()
         return self.config.http_advertised([port for _, port in self.http.bound], host)
 

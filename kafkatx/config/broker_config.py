@@ -357,9 +357,19 @@ def _listeners(values: Values) -> tuple[tuple[Listener, ...], list[str]]:
 def _check_http(values: Values) -> None:
     """Check the listeners for HTTP.
 
-    :raises SettingError: one cannot be read, or the advertised one is no address.
+    :raises SettingError: one cannot be read, would get passwords in clear text, or the advertised one is no
+        address.
     """
-    parse_http_listeners(n.HTTP_LISTENERS.name, values[n.HTTP_LISTENERS.name])
+    for listener in parse_http_listeners(n.HTTP_LISTENERS.name, values[n.HTTP_LISTENERS.name]):
+        if (
+            values[n.HTTP_AUTHENTICATION.name] == "basic"
+            and not listener.has_tls
+            and not is_loopback(listener.host)
+        ):
+            raise SettingError(
+                f"{n.HTTP_AUTHENTICATION.name}=basic: passwords would cross the network in clear text at"
+                f" {n.HTTP_LISTENERS.name}={listener}; use HTTPS"
+            )
     advertised = values[n.HTTP_ADVERTISED_LISTENER.name]
     if advertised is not None:
         for listener in parse_http_listeners(n.HTTP_ADVERTISED_LISTENER.name, [advertised]):

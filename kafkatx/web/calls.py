@@ -21,12 +21,20 @@ class WebError(KafkaTXError):
 
     :ivar status: the status of the response.
     :ivar code: a finer code for the body, which is JSON: ``{"error_code": ..., "message": ...}``.
+    :ivar headers: further headers of the response.
     """
 
-    def __init__(self, status: int, message: str, code: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        code: int | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = status if code is None else code
+        self.headers = headers
 
 
 @attrs.frozen
@@ -38,6 +46,7 @@ class Call:
     :ivar path: the decoded segments of the path; ``/a%2Fb/c`` has two, a final ``/`` adds none.
     :ivar headers: by name in lower case.
     :ivar session: the principal of the client, and the listener.
+    :ivar client: the client's address.
     """
 
     method: str
@@ -47,6 +56,7 @@ class Call:
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
     session: Session = NOBODY
+    client: str = ""
 
     def text(self, name: str, default: str = "") -> str:
         """Return the first value of a query parameter."""
@@ -127,4 +137,5 @@ def as_json(value: object) -> bytes:
 
 def error_answer(error: WebError, content_type: str = JSON) -> Answer:
     """Return the response for a refused request."""
-    return Answer(error.status, as_json({"error_code": error.code, "message": str(error)}), content_type)
+    body = as_json({"error_code": error.code, "message": str(error)})
+    return Answer(error.status, body, content_type, error.headers)

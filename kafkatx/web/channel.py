@@ -210,7 +210,7 @@ class WebRequest(Request):
         target = self.uri.decode("latin-1")
         body, self._body = self._body.getvalue(), BytesIO()
         method = "GET" if method == "HEAD" else method
-        return Call(method, target, path, query, headers, body, self._peer.session)
+        return Call(method, target, path, query, headers, body, self._peer.session, self._peer.host)
 
     def _send(self, answer: Answer) -> None:
         if self._disconnected:

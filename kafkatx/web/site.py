@@ -5,39 +5,56 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection
 
+import attrs
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from kafkatx.web.calls import Answer, Application, Call, WebError, error_answer
 from kafkatx.web.hosts import check_host
+from kafkatx.web.logins import FOR_PRINCIPAL, Logins
+
+CREDENTIALS = frozenset({"authorization", FOR_PRINCIPAL})
+"""The headers that applications get only if clients have to log in."""
 
 
 class Site:
     """The applications of a listener.
 
     :ivar allowed_hosts: see :func:`check_host`.
+    :ivar logins: None: clients need not log in.
     """
 
     _log = Logger()
 
-    def __init__(self, allowed_hosts: Collection[str] | None = None) -> None:
+    def __init__(self, allowed_hosts: Collection[str] | None = None, logins: Logins | None = None) -> None:
         self.allowed_hosts = allowed_hosts
+        self.logins = logins
+        self._public: set[str] = set()
         self._makers: dict[str, Callable[[], Application]] = {}
         self._made: dict[Callable[[], Application], Application] = {}
 
-    def mount(self, names: Collection[str], make: Callable[[], Application]) -> None:
+    def mount(self, names: Collection[str], make: Callable[[], Application], *, public: bool = False) -> None:
         """Give an application the paths that begin with one of *names*; ``""`` is the path ``/`` itself.
 
         :param make: makes the application, once, at the first request.
+        :param public: answer clients that are not logged in, too.
         """
         for name in names:
             self._makers[name] = make
+        if public:
+            self._public.update(names)
 
     async def answer(self, call: Call) -> Answer:
         """Answer a request; never fails, but for cancellation."""
         try:
             check_host(call, self.allowed_hosts)
-            make = self._makers.get(call.path[0] if call.path else "")
+            name = call.path[0] if call.path else ""
+            if self.logins is not None and name not in self._public:
+                call = attrs.evolve(call, session=await self.logins.session(call))
+            elif CREDENTIALS & call.headers.keys():  # no application needs them
+                kept = {key: value for key, value in call.headers.items() if key not in CREDENTIALS}
+                call = attrs.evolve(call, headers=kept)
+            make = self._makers.get(name)
             if make is None:
                 raise WebError(404, "HTTP 404 Not Found")
             application = self._made.get(make)

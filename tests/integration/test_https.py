@@ -15,7 +15,6 @@ import requests
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking import Cluster
 from kafkatx.blocking.registry import BlockingRegistry
 from kafkatx.client.aio import Producer
 from kafkatx.clientcore.registry import requests as of_registry
@@ -139,17 +138,56 @@ class ClientTests(HttpsCase):
         until(renewed, "the new certificate")
 
 
-class ForwardTests(HttpsCase):
-    client_auth: ClassVar[str] = "required"
+class LoginTests(HttpsCase):
+    def setUp(self) -> None:
+        """Start two brokers whose HTTP listeners want a login, with a user."""
+        super().setUp()
+        self.settings |= {"kafkatx.http.authentication": "basic", "kafkatx.plain.checkers": "scram"}
+        self.cluster = EmbeddedCluster(2, self.settings)
+        self.addCleanup(self.cluster.close)
+        self.cluster.start()
+        self.urls = [broker.http for broker in self.cluster.brokers.values()]
+        self.users("add", "alice")
 
-    def test_forwarded(self) -> None:
-        """A broker forwards over TLS, with its own certificate, to one that requires it."""
-        with EmbeddedCluster(2, self.settings) as cluster:
-            urls = [broker.http for broker in cluster.brokers.values()]
-            for number, url in enumerate(urls):
-                body = self.ask(f"{url}/subjects/s{number}/versions", TEXT)
-                self.assertEqual(body["id"], 1)
-            for url in urls:
-                self.assertEqual(self.ask(f"{url}/subjects"), ["s0", "s1"])
-            with Cluster(cluster.bootstrap) as client:
-                self.assertIn("_schemas", client.metadata(["_schemas"]).topics)
+    def users(self, *arguments: str) -> None:
+        """Change the users."""
+        environment = {
+            **os.environ,
+            "KAFKATX_PASSWORD": "wonderland",
+            "KAFKATX_BOOTSTRAP": self.cluster.bootstrap,
+        }
+        subprocess.run(
+            [*COMMAND, "users", *arguments], check=True, capture_output=True, env=environment, timeout=60
+        )
+
+    def status(self, url: str, password: str | None, path: str = "/subjects") -> int:
+        """Ask with a password; return the status."""
+        auth = None if password is None else ("alice", password)
+        with requests.Session() as session:
+            session.trust_env = False
+            found = session.get(f"{url}{path}", auth=auth, verify=self.files.ca, timeout=20)
+        if found.status_code == 401:
+            self.assertEqual(found.headers["WWW-Authenticate"].partition(" ")[0], "Basic")
+        return found.status_code
+
+    def test_logins(self) -> None:
+        """A password, or a certificate, is let in at each broker, also where another one answers."""
+        for number, url in enumerate(self.urls):
+            until(lambda url=url: self.status(url, "wonderland") == 200, "the user is known")  # type: ignore[misc]
+            self.assertEqual([self.status(url, None), self.status(url, "wrong")], [401, 401])
+            self.assertEqual(self.status(url, None, "/health/live"), 200)
+            login = {"ssl.ca.location": self.files.ca, "basic.auth.user.info": "alice:wonderland"}
+            client = SchemaRegistryClient({"url": url, **login})
+            self.assertEqual(client.register_schema(f"s{number}", Schema(TEXT, "AVRO")), 1)
+            self.assertEqual(self.ask(f"{url}/subjects/c{number}/versions", TEXT)["id"], 1)  # by certificate
+        config = self.files.write(
+            "client.properties",
+            f"basic.auth.user.info=alice:wonderland\nssl.truststore.location={self.files.ca}\n".encode(),
+        )
+        address = self.urls[0].replace("https://", "https://alice@")
+        command = [*COMMAND, "schemas", "list", "--registry", address, "--command-config", config]
+        done = subprocess.run(command, capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 4), done.stderr)
+        self.users("remove", "alice")
+        for url in self.urls:
+            until(lambda url=url: self.status(url, "wonderland") == 401, "the user is gone")  # type: ignore[misc]

@@ -26,7 +26,9 @@ from kafkatx.web.server import WebServerFactory
 from kafkatx.web.site import Site
 
 if TYPE_CHECKING:
+    from kafkatx.broker.logins.checkers import FindChecker
     from kafkatx.net.tls.listener import TlsListeners
+    from kafkatx.web.logins import Logins
 
 REGISTRY_PATHS = ("", "subjects", "schemas", "compatibility", "config", "mode", "contexts", "v1")
 """The first segments of the paths of the schema registry; "" is the path ``/``."""
@@ -38,15 +40,22 @@ class HttpEndpoint:
     :ivar health: answers ``/health/live`` and ``/health/ready``.
     :ivar bound: host and port of each bound port, in the order of ``http.listeners``.
     :param tls: the certificates of listeners with TLS; None: there are none.
+    :param find_checker: finds installed checkers of user names and passwords; None: there are none.
     """
 
     def __init__(
-        self, broker: Broker, registry: RegistryHolder, reactor: Any, tls: TlsListeners | None = None
+        self,
+        broker: Broker,
+        registry: RegistryHolder,
+        reactor: Any,
+        tls: TlsListeners | None = None,
+        find_checker: FindChecker | None = None,
     ) -> None:
         self._broker = broker
         self._registry = registry
         self._reactor = reactor
         self._tls = tls
+        self._find_checker = find_checker
         self._listeners: tuple[Listener, ...] = ()
         self._ports: list[IListeningPort] = []
         self._factories: list[WebServerFactory] = []
@@ -63,6 +72,7 @@ class HttpEndpoint:
         for listener in self._listeners:
             host = "127.0.0.1" if listener.host == "localhost" else listener.host
             factory = WebServerFactory(self._site(listener), _limits(config), self._reactor, listener.name)
+            factory.site.logins = self._logins(listener, factory)
             port = self._bind(listener, host, self._with_tls(listener, factory))
             port.stopReading()  # type: ignore[attr-defined]
             self._factories.append(factory)
@@ -70,8 +80,15 @@ class HttpEndpoint:
             local = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
             self.bound.append((local, port.getHost().port))  # type: ignore[attr-defined]
 
+    def _logins(self, listener: Listener, factory: WebServerFactory) -> Logins | None:
+        if self._broker.config[n.HTTP_AUTHENTICATION] == "none":
+            return None
+        from kafkatx.broker.http.authentication import make_logins  # most brokers have no logins over HTTP
+
+        return make_logins(self._broker, listener, self._find_checker, self._tls, factory.log)
+
     def _with_tls(self, listener: Listener, factory: WebServerFactory) -> IProtocolFactory:
-        return factory if self._tls is None or listener.protocol == "PLAINTEXT" else self._tls.wrap(factory)
+        return factory if self._tls is None or not listener.has_tls else self._tls.wrap(factory)
 
     def _bind(self, listener: Listener, host: str, factory: IProtocolFactory) -> IListeningPort:
         """Bind a port, or any free one if it is in use and the settings allow that."""
@@ -98,7 +115,7 @@ class HttpEndpoint:
 
     def _site(self, listener: Listener) -> Site:
         site = Site(allowed_hosts(self._broker.config, listener))
-        site.mount(("health",), lambda: self.health.application)
+        site.mount(("health",), lambda: self.health.application, public=True)
         site.mount(REGISTRY_PATHS, self._registry.application)
         return site
 
@@ -133,8 +150,8 @@ class HttpEndpoint:
 
 def allowed_hosts(config: BrokerConfig, listener: Listener) -> frozenset[str] | None:
     """Return the names in ``Host`` that a listener answers, besides addresses and localhost; None: all."""
-    given = config[n.HTTP_ALLOWED_HOSTS]
-    if "*" in given or not (given or is_loopback(listener.host) or listener.protocol == "PLAINTEXT"):
+    given, has_logins = config[n.HTTP_ALLOWED_HOSTS], config[n.HTTP_AUTHENTICATION] != "none"
+    if "*" in given or not (given or is_loopback(listener.host) or not (listener.has_tls or has_logins)):
         return None
     own = set() if is_loopback(listener.host) else {socket.gethostname(), listener.host, *_advertised(config)}
     return frozenset(name.lower() for name in (*given, *own) if name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint
@@ -17,16 +18,18 @@ from zope.interface import implementer
 
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.config.listeners import bracketed
+from kafkatx.net.requests import NOBODY
 from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.registry.errors import UNKNOWN_LEADER, forwarding_failed, unknown_leader
 from kafkatx.types import BrokerNode
 from kafkatx.web.budget import Budget
 from kafkatx.web.calls import Answer, Call
+from kafkatx.web.logins import FOR_PRINCIPAL
 
 FORWARDED = "x-forward"
 """The header of a forwarded request, which must not be forwarded again."""
 
-PASSED_ON = ("accept", "content-type")
+PASSED_ON = ("accept", "content-type", "authorization")
 MOST_HELD_BYTES = 128 << 20
 """The size of all answers that are being received."""
 
@@ -119,6 +122,8 @@ class Forwarder:
         for name in PASSED_ON:
             if name in call.headers:
                 headers.addRawHeader(name.encode(), call.headers[name].encode("latin-1"))
+        if call.session.principal != NOBODY.principal and "authorization" not in call.headers:
+            headers.addRawHeader(FOR_PRINCIPAL.encode(), quote(call.session.principal).encode())
         url = f"http{'s' if has_tls else ''}://{bracketed(host)}:{port}{call.target}".encode("latin-1")
         body = _Body(call.body) if call.body or call.method != "GET" else None
         try:

@@ -176,12 +176,20 @@ HTTP_ADVERTISED_LISTENER = HTTP.optional_string(
     "Address by which the other brokers of a cluster reach the HTTP listener, if different from the first of "
     "http.listeners: HTTP://host:port or HTTPS://host:port.",
 )
+HTTP_AUTHENTICATION = HTTP.string(
+    "kafkatx.http.authentication",
+    "none",
+    "Logins of clients: none, or basic: a user name and a password, which are checked as those of the SASL "
+    "mechanism PLAIN (listener.name.https.plain.sasl.jaas.config, kafkatx.plain.checkers), or a client "
+    "certificate. Paths below /health need no login.",
+    choices=("none", "basic"),
+)
 HTTP_ALLOWED_HOSTS = HTTP.names(
     "kafkatx.http.allowed.hosts",
     (),
     "Host names that a request may be for, and that pages may have which make requests, besides addresses, "
     "localhost and, unless the listener is on a loopback address, the names that this broker advertises; *: "
-    "any name. Empty: only these, and any name at a listener with TLS.",
+    "any name. Empty: only these, and any name at a listener with TLS or logins.",
 )
 HTTP_REQUEST_MAX_BYTES = HTTP.integer(
     "kafkatx.http.request.max.bytes",

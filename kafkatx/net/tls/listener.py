@@ -213,6 +213,12 @@ class TlsListeners:
         """Return the keys and certificates that a listener uses now."""
         return next(each.settings for each in self._certificates if each.listener == listener)
 
+    def principal(self, listener: str) -> str | None:
+        """Return the principal of a listener's own certificate; None if no rule matches."""
+        found = next(each for each in self._certificates if each.listener == listener)
+        assert found.settings.identity is not None
+        return found.mapper.principal(distinguished_name(found.settings.identity.chain[0]))
+
     def stop(self) -> None:
         """Look at the files no more."""
         if self._checks is not None and self._checks.running:

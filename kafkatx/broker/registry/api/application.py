@@ -4,6 +4,8 @@ All requests go to the leader of ``_schemas-0``, reads, too: so each of them see
 whichever broker they came. A forwarded request has the header ``X-Forward`` and is not forwarded again: a
 broker that does not lead the topic refuses it, and the first one tries again. While there is no leader,
 requests wait for one.
+
+``Call.session`` has the principal of the client, also of one whose request was forwarded.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""Logins over HTTP: who is let in, what a check costs, and who may speak for whom."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from unittest.mock import Mock
+from urllib.parse import quote
+
+from twisted.cred.error import UnauthorizedLogin
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from kafkatx.net.requests import Session
+from kafkatx.web.calls import Answer, Call, WebError
+from kafkatx.web.logins import (
+    FOR_PRINCIPAL,
+    KEPT_S,
+    MOST_CHECKS,
+    MOST_KEPT,
+    MOST_OF_CLIENT,
+    Logins,
+    read_basic,
+)
+from kafkatx.web.site import Site
+
+ANONYMOUS, BROKER = Session(listener="HTTPS"), Session("User:CN=broker", "HTTPS")
+
+
+def basic(user: str, password: str) -> str:
+    """Return the value of a header."""
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+class LoginsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Make logins whose checks wait for the test, or are right for the password ``p``."""
+        self.clock = Clock()
+        self.log: Any = Mock()
+        self.checks: list[str] = []
+        self.held: list[Deferred[str]] | None = None
+        self.logins = Logins(self.check, self.clock, self.log, 0.1, lambda: ["User:CN=broker"])
+
+    def check(self, user: str, password: str) -> Deferred[str]:
+        """Check a password."""
+        self.checks.append(user)
+        checking: Deferred[str] = Deferred()
+        if self.held is not None:
+            self.held.append(checking)
+        elif password == "p":
+            checking.callback(f"User:{user}")
+        else:
+            checking.errback(UnauthorizedLogin())
+        return checking
+
+    def begin(self, login: str | None = None, client: str = "c", **more: Any) -> Deferred[Session]:
+        """Begin to log a request in."""
+        headers = {"authorization": login} if login is not None else {}
+        for name, value in more.pop("headers", {}).items():
+            headers[name] = value
+        call = Call("GET", "/", (), {}, headers, b"", more.pop("session", ANONYMOUS), client)
+        logging_in = Deferred.fromCoroutine(self.logins.session(call))
+        self.clock.advance(0)
+        return logging_in
+
+    def session(self, *arguments: Any, **more: Any) -> Session:
+        """Log a request in."""
+        return self.successResultOf(self.begin(*arguments, **more))
+
+    def refused(self, *arguments: Any, **more: Any) -> WebError:
+        """Log a request in that is refused."""
+        logging_in = self.begin(*arguments, **more)
+        self.clock.advance(0.1)
+        error: WebError = self.failureResultOf(logging_in, WebError).value
+        return error
+
+    def test_right(self) -> None:
+        """A request with the right password has the principal; its check counts for a while."""
+        for _ in range(3):
+            self.assertEqual(self.session(basic("ann", "p")), ("User:ann", "HTTPS"))
+        self.assertEqual(self.checks, ["ann"])
+        self.clock.advance(KEPT_S)
+        self.session(basic("ann", "p"))
+        self.assertEqual(self.checks, ["ann", "ann"])
+
+    def test_wrong(self) -> None:
+        """A wrong password is told after a delay, with the way to log in, and checked each time."""
+        self.session(basic("ann", "p"))
+        waiting = self.begin(basic("ann", "x"))
+        self.clock.advance(0.05)
+        self.assertNoResult(waiting)
+        self.clock.advance(0.06)
+        error = self.failureResultOf(waiting, WebError).value
+        self.assertEqual((error.status, error.headers["WWW-Authenticate"][:5]), (401, "Basic"))
+        self.refused(basic("ann", "x"))
+        self.assertEqual(self.checks, ["ann"] * 3)
+        self.assertEqual(self.log.warn.call_count, 2)
+
+    def test_none(self) -> None:
+        """A request without a login is refused at once; a certificate is one."""
+        self.assertEqual(self.refused().status, 401)
+        self.assertEqual(self.session(session=BROKER), BROKER)
+        self.assertEqual(self.session(basic("ann", "p"), session=BROKER), ("User:ann", "HTTPS"))
+        self.assertEqual(self.refused(basic("ann", "x"), session=BROKER).status, 401)
+
+    def test_malformed(self) -> None:
+        """A header that is no Basic login is refused, and nothing is checked."""
+        for header in (
+            "",
+            "Basic",
+            "Basic ?",
+            "Bearer x",
+            "Basic " + "A" * 10_000,
+            basic("", "p"),
+            "Basic /w==",
+            "Basic \xff\xfe",
+        ):
+            self.assertEqual(self.refused(header).status, 401)
+        self.assertEqual(self.checks, [])
+        self.assertEqual(read_basic("basic  " + basic("a", "b:ü:").partition(" ")[2]), ("a", "b:ü:"))
+
+    def test_once(self) -> None:
+        """Requests with one login share a check, which goes on when the first client leaves."""
+        self.held = []
+        first, second = self.begin(basic("ann", "p")), self.begin(basic("ann", "p"))
+        first.cancel()
+        self.failureResultOf(first)
+        self.held[0].callback("User:ann")
+        self.assertEqual(self.successResultOf(second).principal, "User:ann")
+        self.assertEqual(len(self.checks), 1)
+
+    def test_limits(self) -> None:
+        """One address, and all together, can have a limited number of logins checked; others wait outside."""
+        self.held = []
+        for number in range(MOST_OF_CLIENT):
+            self.begin(basic("ann", str(number)))
+        error = self.refused(basic("ann", "p"))
+        self.assertEqual((error.status, error.headers["Retry-After"]), (503, "1"))
+        for number in range(MOST_CHECKS - MOST_OF_CLIENT):
+            self.begin(basic("ben", str(number)), f"client-{number}")
+        self.assertEqual(self.refused(basic("ben", "p"), "another").status, 503)
+        self.assertEqual(len(self.checks), MOST_CHECKS)
+        self.held.pop(0).callback("User:ann")
+        self.begin(basic("ann", "p"))
+        self.assertEqual(len(self.checks), MOST_CHECKS + 1)
+
+    def test_kept(self) -> None:
+        """A limited number of logins is kept, without the passwords."""
+        for number in range(MOST_KEPT + 1):
+            self.session(basic(f"u{number}", "p"))
+        self.assertEqual(len(self.logins._kept), MOST_KEPT)
+        self.session(basic("u0", "p"))
+        self.assertEqual(len(self.checks), MOST_KEPT + 2)
+        self.assertEqual({len(key) for key in self.logins._kept}, {32})
+
+    def test_broken_checker(self) -> None:
+        """A checker that fails otherwise is logged, and no client is let in."""
+        self.held = []
+        waiting = self.begin(basic("ann", "p"))
+        self.held[0].errback(OSError("disk"))
+        self.clock.advance(0.1)
+        self.assertEqual(self.failureResultOf(waiting, WebError).value.status, 503)
+        self.log.failure.assert_called_once()
+
+    def test_for_another(self) -> None:
+        """A broker speaks for the client of a request that it forwards; no other client may do so."""
+        headers = {FOR_PRINCIPAL: quote("User:CN=ünn, O=x")}
+        self.assertEqual(self.session(session=BROKER, headers=headers), ("User:CN=ünn, O=x", "HTTPS"))
+        self.assertEqual(self.refused(session=Session("User:CN=eve"), headers=headers).status, 403)
+        self.assertEqual(self.refused(headers=headers).status, 401)
+        self.assertEqual(self.session(basic("eve", "p"), headers=headers).principal, "User:eve")
+
+
+class SiteTests(SynchronousTestCase):
+    def ask(self, site: Site, name: str, **headers: str) -> tuple[int, Any]:
+        """Ask a site; return the status, and the call that its application got."""
+        calls: list[Call] = []
+
+        def answer(call: Call) -> Answer:
+            calls.append(call)
+            return Answer(200)
+
+        site.mount(("closed",), lambda: answer)
+        site.mount(("health",), lambda: answer, public=True)
+        call = Call("GET", "/", (name,), {}, headers)
+        found = self.successResultOf(Deferred.fromCoroutine(site.answer(call)))
+        return found.status, calls[0] if calls else None
+
+    def test_closed(self) -> None:
+        """Applications get requests that are logged in; public ones get all."""
+        logins: Any = Mock()
+
+        async def session(call: Call) -> Session:
+            if "authorization" not in call.headers:
+                raise WebError(401, "no")
+            return BROKER
+
+        logins.session = session
+        self.assertEqual(self.ask(Site(None, logins), "closed")[0], 401)
+        self.assertEqual(self.ask(Site(None, logins), "nowhere")[0], 401)
+        self.assertEqual(self.ask(Site(None, logins), "closed", authorization="x")[1].session, BROKER)
+        self.assertEqual(self.ask(Site(None, logins), "health")[0], 200)
+
+    def test_open(self) -> None:
+        """Applications see no password and no other principal if clients need not log in."""
+        headers = {"authorization": "x", FOR_PRINCIPAL: "User:ann", "accept": "y"}
+        for site, name in ((Site(), "closed"), (Site(None, Mock()), "health")):
+            status, call = self.ask(site, name, **headers)
+            self.assertEqual((status, dict(call.headers)), (200, {"accept": "y"}))

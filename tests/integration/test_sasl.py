@@ -438,6 +438,45 @@ class ClusterTests(SynchronousTestCase):
             self.assertEqual(producer.flush(60), 0)
 
 
+class LinkTests(SaslTestCase):
+    def test_mirror_link(self) -> None:
+        """A mirror link logs in at its source; the log tells of a wrong password, without it."""
+        producer = Producer(self.librdkafka("SCRAM-SHA-512"))
+        producer.produce("t", VALUE)
+        self.assertEqual(producer.flush(60), 0)
+        for password, told in (("sesame-7", "invalid credentials"), (SECRET, "")):
+            login = {
+                f"mirror.dc1.{name}": value
+                for name, value in self.settings("SCRAM-SHA-512", "alice", password).items()
+            }
+            target = EmbeddedBroker(
+                {
+                    "listeners": "PLAINTEXT://127.0.0.1:0",
+                    "mirror.links": "dc1",
+                    "mirror.dc1.bootstrap.servers": self.broker.bootstrap,
+                    "mirror.dc1.topics": ".*",
+                    "mirror.dc1.refresh.interval.ms": "200",
+                    **login,
+                }
+            )
+            with target, Cluster(target.bootstrap) as client:
+                if told:
+                    until(lambda broker=target, told=told: told in broker.log.text(), "the log says why")
+                    self.assertNotIn(password, target.log.text())
+                else:
+                    until(lambda client=client: client.metadata(["t"]).topics, "the topic is mirrored")
+                    reader = Consumer(
+                        {
+                            "bootstrap.servers": target.bootstrap,
+                            "group.id": "g",
+                            "auto.offset.reset": "earliest",
+                        }
+                    )
+                    reader.subscribe(["t"])
+                    until(lambda reader=reader: reader.consume(1, 0.5), "the record is mirrored")
+                    reader.close()
+
+
 PLUGIN = """
 from kafkatx.extension import Extension
 from kafkatx.interfaces.security.logins import ICredentialsChecker

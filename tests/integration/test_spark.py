@@ -371,3 +371,42 @@ def plan(frame: Any) -> Any:
     planned = frame.rdd
     planned.getNumPartitions()
     return planned
+
+
+class LoginTests(SynchronousTestCase):
+    """A broker whose clients have to log in."""
+
+    def test_login(self) -> None:
+        """Source and sink log in, in the driver and the workers; the password is in no plan and no log."""
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        users = f'{module} required username="b" password="b" user_b="b" user_alice="sesame-7";'
+        settings = {
+            "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": users,
+        }
+        with EmbeddedBroker(settings) as broker:
+            options = {
+                "kafka.bootstrap.servers": broker.bootstrap,
+                "kafka.security.protocol": "SASL_PLAINTEXT",
+                "kafka.sasl.mechanism": "PLAIN",
+                "kafka.sasl.jaas.config": f'{module} required username="alice" password="sesame-7";',
+            }
+            spark = shared_spark()
+            frame = spark.createDataFrame([(b"one",), (b"two",)], "value binary")
+            frame.write.format("kafkatx").options(**options).option("topic", "t").mode("append").save()
+            read = spark.read.format("kafkatx").options(**options).option("subscribe", "t").load()
+            self.assertEqual(sorted(bytes(row.value) for row in read.collect()), [b"one", b"two"])
+            plans = read._jdf.queryExecution().toString()
+            self.assertIn("kafkatx", plans.lower())
+            wrong = {
+                **options,
+                "kafka.sasl.jaas.config": f'{module} required username="alice" password="sesame-8";',
+            }
+            failing = spark.read.format("kafkatx").options(**wrong).option("subscribe", "t").load()
+            from pyspark.errors import PySparkException
+
+            error = str(self.assertRaises(PySparkException, failing.collect))
+            self.assertIn("the broker refuses the login by PLAIN", error)
+            for text in (plans, error, spark_log().read_text(), broker.log.text()):
+                self.assertNotIn("sesame", text)

@@ -133,7 +133,7 @@ tests: install
 interop: install .interop/jars .interop/jars-0.8
 	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
 	  tests.interop.client_transactions \
-	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.mirror_links \
+	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.logins tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \
 	  tests.interop.nodes tests.interop.quotas tests.interop.transactions_tool \
 	  tests.interop.zookeeper_groups

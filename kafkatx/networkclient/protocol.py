@@ -159,7 +159,7 @@ class BrokerProtocol(Protocol):
         """
         if self.error is not None:
             return fail(self.error)
-        if self._login_due_s <= self._reactor.seconds() and not is_login:
+        if self._log_in is not None and not is_login and self._login_due_s <= self._reactor.seconds():
             return self._after(message, version, at_most, timeout_s, expect_reply)
         api = api_for(message.API_KEY)
         try:

@@ -122,6 +122,7 @@ documents: install
 	$(BIN)/python -m kafkatx.clientcore.documents docs/client-settings.md
 	$(BIN)/python -m kafkatx.mirror.documents docs/mirror-settings.md
 	$(BIN)/python -m kafkatx.wire.documents docs/protocol.md
+	$(BIN)/python -m kafkatx.broker.authorization.documents docs/authorization.md
 	$(BIN)/python -m kafkatx.group.documents docs/group-states.md
 	$(BIN)/python -m kafkatx.transactions.documents docs/transaction-states.md
 	$(BIN)/python -m tests.schemas.verdicts.document docs/schema-compatibility.md
@@ -131,7 +132,7 @@ tests: install
 
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
 interop: install .interop/jars .interop/jars-0.8
-	@$(BIN)/python -m tests.run tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
+	@$(BIN)/python -m tests.run tests.interop.acls tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
 	  tests.interop.client_transactions \
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.logins tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \

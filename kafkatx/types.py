@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import attrs
 
+from kafkatx.acls import NO_ACLS, Acls
 from kafkatx.nodes import BrokerNode as BrokerNode
 
 NO_PRODUCER_ID = -1
@@ -172,6 +173,7 @@ class ClusterState:
     """The quotas of each entity by name, without entities that have none."""
     scram_credentials: Mapping[str, Mapping[str, str]] = attrs.field(default=MappingProxyType({}), repr=False)
     """The SCRAM credentials of each user by mechanism, as Kafka's text, without users that have none."""
+    acls: Acls = NO_ACLS
     fenced: bool = False
     """True if this broker may act on no partition: it is not registered, or its lease has ended."""
     offline: Mapping[int, frozenset[TopicPartition]] = MappingProxyType({})

@@ -17,6 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
 import kafkatx.client
+from kafkatx.broker.authorization.documents import page
 from kafkatx.broker.handlers import SERVED
 from kafkatx.cli.pipeline.ingest import ingest
 from kafkatx.clientcore.settings import KINDS
@@ -34,6 +35,10 @@ class ProtocolPageTests(SynchronousTestCase):
     def test_up_to_date(self) -> None:
         """``make documents`` would change nothing in ``docs/protocol.md``."""
         self.assertEqual((ROOT / "docs/protocol.md").read_text(), protocol_page(APIS.values()))
+
+    def test_demands_up_to_date(self) -> None:
+        """``make documents`` would change nothing in ``docs/authorization.md``."""
+        self.assertEqual((ROOT / "docs/authorization.md").read_text(), page())
 
     def test_every_api_of_the_page_is_served(self) -> None:
         """The table of the page is the one that the broker dispatches by: nothing more, nothing less."""
@@ -89,7 +94,7 @@ def resolve(name: str, modules: list[Any]) -> Any:
     if found is None:
         raise AttributeError(name)
     for part in rest:
-        if part in ("groups", "configs", "quotas"):
+        if part in ("groups", "configs", "quotas", "acls"):
             found = getattr(sys.modules[found.__module__], part.capitalize())
         else:
             found = getattr(found, part)

@@ -22,6 +22,7 @@ from kafkatx.config.table import groups, replication
 from kafkatx.errors import RequestError
 
 IDLE_CHECK_INTERVAL_S = 5.0
+LEARNED_INTERVAL_S = 10.0
 RECORD_DELAY_S = 0.1
 """The log dirs of new logs are recorded this long after their creation: many at once cost as much as one."""
 
@@ -59,6 +60,9 @@ class BackgroundTasks:
         self._repeat(self.expire_offsets, get("offsets.retention.check.interval.ms") / 1000)
         self._repeat(self.abort_transactions, config[groups.TRANSACTION_ABORT_INTERVAL_MS] / 1000)
         self._repeat(self.expire_transactions, config[groups.TRANSACTION_EXPIRY_INTERVAL_MS] / 1000)
+        learned = self._broker.learned
+        if learned is not None:
+            self._repeat(learned.write, LEARNED_INTERVAL_S)
         if get("log.cleaner.enable"):
             self._cleaning = self._repeat(self.clean, _cleaner_backoff_s(self._broker.config))
         self._broker.config_listeners.append(self._use)

@@ -36,11 +36,15 @@ from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.config.table import replication
-from kafkatx.interfaces import ILogStore, IMetadataStore, Workers
+from kafkatx.config.table.security import acls
+from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, Workers
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterDelta
 
 if TYPE_CHECKING:
+    from kafkatx.broker.authorization.audit_topic import AuditTopic
+    from kafkatx.broker.authorization.authorization import Authorization
+    from kafkatx.broker.authorization.learned_file import LearnedFile
     from kafkatx.broker.coordinator.transactions.marker_writer import MarkerWriter
     from kafkatx.broker.coordinator.transactions.markers import MarkerSender
     from kafkatx.broker.coordinator.transactions.verification import TransactionVerifier
@@ -74,6 +78,7 @@ class Broker:
     :ivar offered: the versions of each API key that ApiVersions shows.
     :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
     :ivar reads_by_rack: consumers are sent to replicas in their racks (KIP-392).
+    :ivar authorization: what principals may do; None: everything.
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
     :param make_endpoint: makes the endpoints of brokers of other clusters; None: TCP.
     :param peer_endpoint: makes those of this cluster's brokers; None: as *make_endpoint*.
@@ -91,6 +96,7 @@ class Broker:
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
         make_endpoint: MakeEndpoint | None = None,
         peer_endpoint: MakeEndpoint | None = None,
+        authorizer: IAuthorizer | None = None,
     ) -> None:
         peer_endpoint = peer_endpoint or make_endpoint
         self.config = config
@@ -177,10 +183,47 @@ class Broker:
             self.throttles.follower,
             peer_endpoint,
         )
+        self.authorization = None if authorizer is None else self._make_authorization(authorizer)
         self.down_conversions = DownConversions(
             clock, lambda: workers("down-conversion"), config.get("kafkatx.downconversion.max.bytes")
         )
         metadata.subscribe(self._cluster_changed)
+
+    def _make_authorization(self, authorizer: IAuthorizer) -> Authorization:
+        from kafkatx.broker.authorization.authorization import Authorization  # most brokers have none
+        from kafkatx.broker.authorization.denials import Denials
+
+        denials = Denials(self.clock, self.config.get("kafkatx.log.lines.per.minute"))
+        if self.config[acls.KAFKATX_AUTHORIZER_AUDIT_TOPIC]:
+            denials.listeners.append(self._make_audit_topic().note)
+        most = self.config[acls.KAFKATX_AUTHORIZER_CACHE_MAX]
+        return Authorization(authorizer, self.metadata, denials, most)
+
+    def _make_audit_topic(self) -> AuditTopic:
+        from kafkatx.broker.authorization.audit_topic import AuditTopic, Ways  # few brokers have one
+
+        ways = Ways(
+            self.topic_commands.ensure, self.topics.find, self.groups.writer.append, self.peers.request
+        )
+        return AuditTopic(
+            self.config[acls.KAFKATX_AUTHORIZER_AUDIT_TOPIC],
+            self.node_id,
+            self.metadata,
+            ways,
+            self.clock,
+            self.now_ms,
+            self.limited_log,
+        )
+
+    @cached_property
+    def learned(self) -> LearnedFile | None:
+        """The file of what a learning authorizer has learned; None if there is none."""
+        path = self.config[acls.KAFKATX_AUTHORIZER_LEARN_FILE]
+        if self.authorization is None or path is None:
+            return None
+        from kafkatx.broker.authorization.learned_file import make_file  # few brokers learn
+
+        return make_file(path, self.authorization.authorizer, self.workers)
 
     async def open(self) -> None:
         """Open every log, and schedule a flush where a crash left records unflushed."""

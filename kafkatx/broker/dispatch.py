@@ -236,7 +236,12 @@ class Dispatch:
                 return None
             name = APIS[api_key].name if api_key in APIS else f"API key {api_key}"
             raise ProtocolViolation(f"{name} version {version} is not offered: see ApiVersions")
-        made = Route(served.api, served.load(), version, self._broker.metadata, self._listener)
+        api, authorization = served.load(), self._broker.authorization
+        if authorization is not None:  # without one nothing is checked
+            from kafkatx.broker.guards.guard import guarded
+
+            api = attrs.evolve(api, answer=guarded(authorization, api_key, api.answer, api.refuse))
+        made = Route(served.api, api, version, self._broker.metadata, self._listener)
         return self._routes.setdefault((api_key, version), made)
 
     def _unknown_api_versions(self, correlation_id: int, peer: Peer) -> Reply:

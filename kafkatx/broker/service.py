@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from kafkatx.broker.authorization.own_principal import check_own_principal
 from kafkatx.broker.background import BackgroundTasks
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch, Served
@@ -28,8 +29,9 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import broker as settings
 from kafkatx.config.table import zookeeper
+from kafkatx.config.table.security import acls
 from kafkatx.errors import SettingError
-from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy, Workers
+from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, IRetentionPolicy, Workers
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory
@@ -55,6 +57,7 @@ class Parts:
     :ivar served: the APIs, with their handlers.
     :ivar make_endpoint: makes the endpoints of other brokers; None: TCP.
     :ivar find_checker: finds installed checkers of user names and passwords; None: there are none.
+    :ivar authorizer: decides what principals may do; None: everything is allowed.
     """
 
     log_store: Callable[..., ILogStore]
@@ -63,6 +66,7 @@ class Parts:
     served: tuple[Served, ...] = SERVED
     make_endpoint: MakeEndpoint | None = None
     find_checker: FindChecker | None = None
+    authorizer: Callable[[BrokerConfig], IAuthorizer] | None = None
 
 
 class BrokerService(Service):
@@ -146,6 +150,8 @@ class BrokerService(Service):
             await self.broker.groups.open()
             self.broker.transactions.open()
             self._share_bootstrap_port()
+            if self.broker.authorization is not None and self.broker.metadata.lease_remaining_s is not None:
+                check_own_principal(self.config, self._listeners.own_principal())
         except BaseException:
             await self._stop_listening()
             raise
@@ -303,6 +309,8 @@ class BrokerService(Service):
         if self._opened:
             await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
+        if self.broker.learned is not None:
+            await self.broker.learned.write()
         if self._auditor is not None:
             await self._auditor.stop()
         await self._stop_listening()
@@ -356,6 +364,9 @@ class BrokerService(Service):
 def _make_broker(
     config: BrokerConfig, parts: Parts, reactor: Any, workers: Workers, peer_endpoint: MakeEndpoint | None
 ) -> Broker:
+    chosen = config[acls.AUTHORIZER_CLASS_NAME]
+    if chosen and parts.authorizer is None:  # without it every client would have full access
+        raise SettingError(f"{acls.AUTHORIZER_CLASS_NAME.name}={chosen}: the broker was given no authorizer")
     store = parts.log_store(config, workers, WallClock(reactor), parts.find_retention)
     metadata = parts.metadata(config, workers, store.durable, reactor)
     broker = Broker(
@@ -366,6 +377,7 @@ def _make_broker(
         workers,
         make_endpoint=parts.make_endpoint,
         peer_endpoint=peer_endpoint,
+        authorizer=None if parts.authorizer is None else parts.authorizer(config),
     )
     broker.offered = dict(OFFERED)
     return broker

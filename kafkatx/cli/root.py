@@ -15,6 +15,8 @@ from collections.abc import Sequence
 import click
 
 from kafkatx import __version__
+from kafkatx.cli.acls.acls import acls
+from kafkatx.cli.acls.explanation import explain_access
 from kafkatx.cli.bench.bench import bench
 from kafkatx.cli.broker.plugins import plugins
 from kafkatx.cli.broker.status import status
@@ -106,6 +108,8 @@ kafkatx.add_command(ingest)
 kafkatx.add_command(plugins)
 kafkatx.add_command(tls)
 kafkatx.add_command(users)
+kafkatx.add_command(acls)
+kafkatx.add_command(explain_access)
 
 
 def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:

@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import rewind
-from kafkatx.client.facades.asyncio_parts import Configs, Groups, Quotas, Transactions
+from kafkatx.client.facades.asyncio_parts import Acls, Configs, Groups, Quotas, Transactions
 from kafkatx.client.facades.forwarder import AsyncioFacade, ForwardDeferred
 from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.loop_reactor import ReactorLease
@@ -304,3 +304,8 @@ class Admin(_Client[admin.Admin], AdminMethods):
     def transactions(self) -> Transactions:
         """Transactional ids, and the producers of partitions."""
         return Transactions(self.client.transactions)
+
+    @property
+    def acls(self) -> Acls:
+        """Access control lists."""
+        return Acls(self.client.acls)

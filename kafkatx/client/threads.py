@@ -24,7 +24,8 @@ from twisted.internet.threads import deferToThreadPool
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import rewind
-from kafkatx.client.facades.blocking_parts import Configs, Groups, Quotas, Transactions
+from kafkatx.client.facades.blocking_parts import Acls, Configs, Groups, Quotas, Transactions
+from kafkatx.client.facades.blocking_stream import MessageStream as MessageStream
 from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.client.facades.forwarder import BlockingFacade
 from kafkatx.client.facades.methods import (
@@ -314,27 +315,6 @@ class SimpleConsumer(_Client[simple_consumer.SimpleConsumer], SimpleConsumerMeth
     _make = simple_consumer.SimpleConsumer
 
 
-class MessageStream:
-    """See :class:`kafkatx.client.legacy.message_streams.MessageStream`; for one thread at a time."""
-
-    def __init__(self, stream: message_streams.MessageStream, thread: ReactorThread) -> None:
-        """Made by :class:`ConsumerConnector`."""
-        self._stream = stream
-        self._thread = thread
-
-    def __iter__(self) -> Iterator[Record]:
-        """Yield records until the connector is shut down; the next iteration continues where this one ends.
-
-        :raises KafkaTXError: the connector has failed, or another thread reads from this stream.
-        """
-        while True:
-            try:
-                taken = self._thread.call(self._stream.next_records)
-            except ClientClosed:
-                return
-            yield from self._stream.records(taken, partial(self._thread.tell, taken.report_activity))
-
-
 class ConsumerConnector(_Client[consumer_connector.ConsumerConnector], ConnectorMethods[MessageStream]):
     """See :class:`kafkatx.client.legacy.consumer_connector.ConsumerConnector`. Read each stream in a thread.
 
@@ -378,3 +358,8 @@ class Admin(_Client[admin.Admin], AdminMethods):
     def transactions(self) -> Transactions:
         """Transactional ids, and the producers of partitions."""
         return Transactions(self.client.transactions, self)
+
+    @property
+    def acls(self) -> Acls:
+        """Access control lists."""
+        return Acls(self.client.acls, self)

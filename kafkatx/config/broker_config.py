@@ -123,7 +123,6 @@ class BrokerConfig:
         broker: Mapping[str, str] = MappingProxyType({}),
     ) -> BrokerConfig:
         warnings = _check_names(static)
-        kafka_only.check_safe(static)
         explicit = {**static, **brokers, **broker}
         rows = (*b.SETTINGS.values(), *link_rows(explicit))
         values = {setting.name: _value(setting, explicit, warnings) for setting in rows}

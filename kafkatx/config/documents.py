@@ -86,13 +86,6 @@ def page() -> str:
     parts.append(_wrap(", ".join(f"`{name}`" for name in sorted(kafka_only.NAMES))) + ".\n")
     prefixes = ", ".join(f"`{prefix}`" for prefix in sorted(kafka_only.PREFIXES))
     parts.append(f"So is every name that begins with {prefixes}.\n")
-    parts.append(
-        _wrap(
-            "One of them is rejected: `authorizer.class.name`, because ignoring it would give every "
-            "client full access."
-        )
-        + "\n"
-    )
     return "\n".join(parts)
 
 

@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from kafkatx.broker import BrokerService, Parts
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
+from kafkatx.config.table.security.acls import AUTHORIZER_CLASS_NAME
 from kafkatx.config.table.security.sasl import KAFKATX_PLAIN_CHECKERS
 from kafkatx.daemon.hang_up import HangUp, Reactor
 from kafkatx.daemon.identity import identified, with_same_id
@@ -25,7 +26,7 @@ from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
 from kafkatx.extension import check_own_settings, find, own_settings
-from kafkatx.interfaces import ILogStore, IMetadataStore, IRetentionPolicy
+from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, IRetentionPolicy
 from kafkatx.interfaces.security.logins import ICredentialsChecker
 from kafkatx.net.buffers import keep_freed_memory
 
@@ -40,7 +41,9 @@ def installed_parts(config: BrokerConfig) -> Parts:
 
     :raises SettingError: a setting names a plugin that is not installed or cannot be used.
     """
-    check_own_settings(config.explicit, ILogStore, IMetadataStore, IRetentionPolicy, ICredentialsChecker)
+    check_own_settings(
+        config.explicit, ILogStore, IMetadataStore, IRetentionPolicy, ICredentialsChecker, IAuthorizer
+    )
 
     def settings(name: str) -> Mapping[str, str]:
         return own_settings(name, config.explicit)
@@ -54,6 +57,7 @@ def installed_parts(config: BrokerConfig) -> Parts:
 
     find_retention(config.get("kafkatx.retention"))
     storage, metadata = config.get("kafkatx.storage"), config.get("kafkatx.metadata.store")
+    authorizer = config[AUTHORIZER_CLASS_NAME]
     return Parts(
         find(ILogStore, storage, "kafkatx.storage", settings(storage)),
         find(IMetadataStore, metadata, "kafkatx.metadata.store", settings(metadata)),
@@ -61,6 +65,9 @@ def installed_parts(config: BrokerConfig) -> Parts:
         find_checker=lambda name: find(
             ICredentialsChecker, name, KAFKATX_PLAIN_CHECKERS.name, settings(name)
         ),
+        authorizer=find(IAuthorizer, authorizer, AUTHORIZER_CLASS_NAME.name, settings(authorizer))
+        if authorizer
+        else None,
     )
 
 

@@ -9,6 +9,7 @@ from kafkatx.interfaces.client import IAssignor, IBalancer, IEventHandler, IProd
 from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
 from kafkatx.interfaces.metadata import ConfigChange, IMetadataStore
 from kafkatx.interfaces.mirror import IRecordFilter
+from kafkatx.interfaces.security.authorizer import IAuthorizer, ILearning
 from kafkatx.interfaces.serialization import (
     IBatchDecoder,
     IConfigurable,
@@ -41,6 +42,7 @@ __all__ = [
     "Expected",
     "IAppended",
     "IAssignor",
+    "IAuthorizer",
     "IBalancer",
     "IBatchDecoder",
     "IConfigurable",
@@ -50,6 +52,7 @@ __all__ = [
     "IEventHandler",
     "IHeaderEncoder",
     "IIncomingLog",
+    "ILearning",
     "ILogDir",
     "ILogStore",
     "INeedsValidation",

@@ -14,6 +14,7 @@ from zope.interface import Attribute, Interface
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
+    from kafkatx.acls import AclBinding
     from kafkatx.errors import ErrorCode, RequestError
     from kafkatx.types import (
         BrokerNode,
@@ -158,6 +159,14 @@ class IMetadataStore(Interface):
         :param changes: for each user Kafka's text of the credentials by mechanism; None removes one, which
             need not exist.
         :return: fires with None; fails with RequestError INVALID_REQUEST if a name cannot be a user's.
+        """
+
+    def alter_acls(added: frozenset[AclBinding], removed: frozenset[AclBinding]) -> Deferred[None]:
+        """Add ACLs, and then remove others. After a crash all of the changes are made, or none.
+
+        ACLs to add may be there already, those to remove need not be there.
+
+        :return: fires with None; fails with RequestError INVALID_REQUEST if the store cannot hold one.
         """
 
     def alter_isr(changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:

@@ -2,6 +2,7 @@
 
 from kafkatx.interfaces import (
     IAssignor,
+    IAuthorizer,
     IBalancer,
     IDecoder,
     IEncoder,
@@ -43,6 +44,19 @@ local = Extension(
     "local",
     "kafkatx.metadata.cluster.factories:local_store",
     "A cluster of several brokers on one machine; its state in SQLite, behind a Unix socket.",
+)
+
+by_acls = Extension(
+    IAuthorizer,
+    "acl",
+    "kafkatx.security.authorizers.by_acls:AclAuthorizer",
+    "Access control lists, with Apache Kafka's semantics.",
+)
+learn_acls = Extension(
+    IAuthorizer,
+    "learn",
+    "kafkatx.security.authorizers.learn:LearningAuthorizer",
+    "Allows everything, and records which ACLs that would need.",
 )
 
 time = Extension(

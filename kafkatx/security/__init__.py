@@ -1,1 +1,1 @@
-"""Logins and credentials without a transport: pure, but for reading files that settings name."""
+"""Logins, credentials and access control, without a transport: pure, but for files that settings name."""

@@ -99,6 +99,9 @@ ADD_OFFSETS_TO_TXN: Final = Api(25, "AddOffsetsToTxn", range(5), flexible_since=
 END_TXN: Final = Api(26, "EndTxn", range(6), flexible_since=3)
 WRITE_TXN_MARKERS: Final = Api(27, "WriteTxnMarkers", range(1, 3), flexible_since=1)
 TXN_OFFSET_COMMIT: Final = Api(28, "TxnOffsetCommit", range(6), flexible_since=3)
+DESCRIBE_ACLS: Final = Api(29, "DescribeAcls", range(4), flexible_since=2)
+CREATE_ACLS: Final = Api(30, "CreateAcls", range(4), flexible_since=2)
+DELETE_ACLS: Final = Api(31, "DeleteAcls", range(4), flexible_since=2)
 DESCRIBE_CONFIGS: Final = Api(32, "DescribeConfigs", range(5), flexible_since=4)
 ALTER_CONFIGS: Final = Api(33, "AlterConfigs", range(3), flexible_since=2)
 ALTER_REPLICA_LOG_DIRS: Final = Api(34, "AlterReplicaLogDirs", range(3), flexible_since=2)
@@ -154,6 +157,9 @@ APIS: Final = table(
         END_TXN,
         WRITE_TXN_MARKERS,
         TXN_OFFSET_COMMIT,
+        DESCRIBE_ACLS,
+        CREATE_ACLS,
+        DELETE_ACLS,
         DESCRIBE_CONFIGS,
         ALTER_CONFIGS,
         ALTER_REPLICA_LOG_DIRS,

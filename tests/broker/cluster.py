@@ -15,6 +15,7 @@ import attrs
 from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
+from kafkatx.acls import AclBinding, with_changes
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange, IMetadataStore
@@ -311,6 +312,14 @@ class FakeMetadataStore(FakeReplicas):
             self.change(scram_credentials=merged(self.state.scram_credentials, changes))
 
         return self._command("alter_scram_credentials", (changes,), carry_out)
+
+    def alter_acls(self, added: frozenset[AclBinding], removed: frozenset[AclBinding]) -> Deferred[None]:
+        """See IMetadataStore."""
+
+        def carry_out() -> None:
+            self.change(acls=with_changes(self.state.acls, added, removed))
+
+        return self._command("alter_acls", (added, removed), carry_out)
 
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """See IMetadataStore."""

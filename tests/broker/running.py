@@ -14,7 +14,7 @@ from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import OFFERED, SERVED
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
-from kafkatx.interfaces import IMetadataStore, Worker
+from kafkatx.interfaces import IAuthorizer, IMetadataStore, Worker
 from kafkatx.log.memory import MemoryLogStore
 from kafkatx.log.retention import TimeAndSizeRetention
 from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
@@ -101,7 +101,10 @@ class BrokerTestCase(SynchronousTestCase):
         config = BrokerConfig.load(None, {"kafkatx.storage": "memory", **self.settings, **settings})
         metadata = self.make_metadata(config, workers)
         store = MemoryLogStore(config, workers, self.clock, lambda name: TimeAndSizeRetention())
-        broker = Broker(config, metadata, store, self.clock, workers, lambda: self.now_ms, self.make_endpoint)
+        broker = Broker(
+            *(config, metadata, store, self.clock, workers, lambda: self.now_ms, self.make_endpoint),
+            authorizer=self.make_authorizer(config),
+        )
         broker.offered = dict(OFFERED)
         starting = metadata.start(self.node)
         if isinstance(workers, Held):
@@ -115,6 +118,10 @@ class BrokerTestCase(SynchronousTestCase):
         self.addCleanup(broker.groups.stop)
         self.addCleanup(broker.transactions.stop)
         return broker
+
+    def make_authorizer(self, config: BrokerConfig) -> IAuthorizer | None:
+        """Return what decides who may do what; None: everything is allowed."""
+        return None
 
     def make_metadata(self, config: BrokerConfig, workers: Any) -> IMetadataStore:
         """Return the metadata store of a new broker, which is not started."""

@@ -32,8 +32,8 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
     ({"broker.id": "1", "node.id": "2"}, "node.id=2: broker.id=1; remove one of them"),
     ({"broker.id": "1", "node.id": "x"}, "node.id=x: the value must be"),
     (
-        {"authorizer.class.name": "kafka.Acl"},
-        "authorizer.class.name=kafka.Acl: access control is not supported",
+        {"super.users": "User:a;bob"},
+        "super.users=User:a;bob: the value must be principals of the form User:NAME",
     ),
 )
 
@@ -113,10 +113,6 @@ class BrokerConfigTests(SynchronousTestCase):
         ours = {name for setting in b.SETTINGS.values() for name in (setting.name, *setting.aliases)}
         self.assertEqual(ours & kafka_only.NAMES, set())
         self.assertEqual([name for name in ours if name.startswith(kafka_only.PREFIXES)], [])
-
-    def test_no_authorizer(self) -> None:
-        """An authorizer that is set to nothing is none."""
-        self.assertEqual(len(BrokerConfig.load(None, {"authorizer.class.name": ""}).warnings), 1)
 
     def test_with_values(self) -> None:
         """with_values() makes other settings and leaves these as they are."""

@@ -41,6 +41,7 @@ from kafkatx.wire.messages.alter_replica_log_dirs import (
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kafkatx.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from kafkatx.wire.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -52,6 +53,7 @@ from kafkatx.wire.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from kafkatx.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from kafkatx.wire.messages.delete_groups import DeleteGroupsRequest
 from kafkatx.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -59,6 +61,7 @@ from kafkatx.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
 from kafkatx.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -180,6 +183,9 @@ def _administration(topic: str) -> dict[int, Message]:
     assignments = [CreatePartitionsAssignment([NO_SUCH_REPLICATION])]
     moved = [ReassignableTopic(topic, [ReassignablePartition(0, [0]), ReassignablePartition(1, None)])]
     return {
+        29: DescribeAclsRequest(1, None, 1, None, None, 1, 1),
+        30: CreateAclsRequest([AclCreation(2, topic, 3, "User:mutants", "*", 3, 3)]),
+        31: DeleteAclsRequest([DeleteAclsFilter(2, "no-such-topic", 3, None, None, 1, 1)]),
         33: alter_configs.AlterConfigsRequest([alter_configs.AlterConfigsResource(4, "0", configs)], True),
         37: CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, assignments)], 1000, True),
         43: ElectLeadersRequest(0, [TopicPartitions(topic, [0, 1])], 1000),

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.extension import Extension, extensions, find
 from kafkatx.interfaces import (
     IAssignor,
+    IAuthorizer,
     IDecoder,
     ILogStore,
     IMetadataStore,
@@ -26,6 +27,8 @@ NEED_ARGUMENTS = {
     (IMetadataStore, "local"),
     (IDecoder, "avro"),
     (IRecordFilter, "regex"),
+    (IAuthorizer, "acl"),
+    (IAuthorizer, "learn"),
 }
 """Plugins whose factory takes arguments, or which need settings."""
 

@@ -38,6 +38,9 @@ OLDEST = {
     "DescribeConfigs": (0,),
     "OffsetCommit": (0, 1),
     "OffsetFetch": (0,),
+    "DescribeAcls": (0,),
+    "CreateAcls": (0,),
+    "DeleteAcls": (0,),
 }
 """The versions that kio does not have."""
 
@@ -51,6 +54,9 @@ OLD_MODULES = {
     "DescribeConfigs": "admin",
     "OffsetCommit": "commit",
     "OffsetFetch": "commit",
+    "DescribeAcls": "admin",
+    "CreateAcls": "admin",
+    "DeleteAcls": "admin",
 }
 """Where kafka-python's classes of those stand, in ``kafka.protocol.old``."""
 

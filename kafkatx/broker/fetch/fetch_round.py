@@ -54,8 +54,15 @@ class FetchRound:
         if broker.quotas.consumer is not None:  # a larger reply would be held back
             largest = broker.quotas.consumer.largest(context.peer.session.principal, context.client_id)
             self._limit = int(min(self._limit, largest))
+        self._may_read: Callable[[str], bool] | None = None
         self._later: set[tuple[str, int]] = set()
         self._rack = request.rack_id if broker.reads_by_rack else ""
+
+    def restrict(self, may_read: Callable[[str], bool]) -> None:
+        """Refuse the partitions of topics that the client may not read, whether they exist or not."""
+        find = self._find
+        self._may_read = may_read
+        self._find = lambda topic, number: find(topic, number) if may_read(topic) else None
 
     def load(self) -> list[Deferred[None]]:
         """Start to read cold data from the disk, as much as the reply may hold; return what to wait for.
@@ -160,6 +167,8 @@ class FetchRound:
         """Read one partition; only the first one with data may exceed the limits."""
         partition = self._find(topic, asked.partition)
         if partition is None:
+            if self._may_read is not None and not self._may_read(topic):
+                return refused(asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             return refused(asked, self._missing(topic, asked.partition))
         error = self._check(partition, asked)
         records: Records = b""

@@ -54,6 +54,8 @@ def answer(
     version = context.version
     kind = FetchByIds if version >= TOPIC_IDS_SINCE else FetchRound if version >= ZSTD_SINCE else OldFetch
     fetch = kind(broker, request, context)
+    if broker.authorization is not None:
+        fetch.restrict(broker.authorization.reader(context.peer))
     loading = fetch.load()
     if loading:
         return _all_of(loading).addCallback(lambda _: _when_enough(broker, fetch, request, context))

@@ -15,6 +15,7 @@ from kafkatx.config.listeners import Listener
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Workers
 from kafkatx.net.admission.gate import Gate
+from kafkatx.net.requests import NOBODY
 from kafkatx.net.server import KafkaServerFactory, ListenerFactory
 from kafkatx.net.shared_port import listen_shared
 
@@ -98,6 +99,20 @@ class Listeners:
         from kafkatx.net.tls.endpoints import TlsEndpoints
 
         return TlsEndpoints(lambda: tls.settings(name), connect_timeout_s=HTTP_CONNECT_S)
+
+    def own_principal(self) -> str | None:
+        """Return the principal by which other brokers know this one; None if it is not known here.
+
+        They are expected to have the same settings.
+        """
+        listener = self._config.inter_broker
+        if listener.has_sasl:
+            from kafkatx.broker.logins.own_login import own_user
+
+            return f"User:{own_user(self._config, listener)}"
+        if listener.protocol == "PLAINTEXT":
+            return NOBODY.principal
+        return None if self.tls is None else self.tls.own_principal(listener.name)
 
     def bind(self, broker: Broker, served: tuple[Served, ...], server: KafkaServerFactory) -> list[int]:
         """Bind the ports; connections wait in the kernel until :meth:`accept`.

@@ -16,6 +16,17 @@ def own_login(config: BrokerConfig, listener: Listener) -> ClientLogin:
 
     :raises SettingError: the module has none, or the mechanism is not enabled at the listener.
     """
+    mechanism, login = _credentials(config, listener)
+    return password_login(mechanism, *login)
+
+
+def own_user(config: BrokerConfig, listener: Listener) -> str:
+    """Return the user name of this login; raises as :func:`own_login`."""
+    return _credentials(config, listener)[1][0]
+
+
+def _credentials(config: BrokerConfig, listener: Listener) -> tuple[str, tuple[str, str]]:
+    """Return mechanism, and user name and password."""
     values = config.of_listener(listener.name)
     enabled, name = values[s.SASL_ENABLED_MECHANISMS], s.SASL_MECHANISM_INTER_BROKER_PROTOCOL.name
     mechanism = config[s.SASL_MECHANISM_INTER_BROKER_PROTOCOL] or enabled[0]
@@ -31,4 +42,4 @@ def own_login(config: BrokerConfig, listener: Listener) -> ClientLogin:
         raise SettingError(
             f"{wanted}: brokers need username and password there, to log in at each other by {mechanism}"
         )
-    return password_login(mechanism, *module.login)
+    return mechanism, module.login

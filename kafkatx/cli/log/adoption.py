@@ -12,8 +12,8 @@ from kafkatx.log.inspect.paths import locked
 from kafkatx.log.store import adoption
 from kafkatx.metadata.embedded.adoption import new_id, write
 from kafkatx.metadata.embedded.database import ClusterDatabase
+from kafkatx.metadata.embedded.ids import kafka_id
 from kafkatx.metadata.embedded.location import find_file, put_aside
-from kafkatx.metadata.embedded.store import kafka_id
 from kafkatx.metadata.sqlite.database import DatabaseDamaged
 
 

@@ -1,4 +1,4 @@
-"""The admin client: topics, records, log dirs; groups, configs, quotas and transactions are parts of it."""
+"""The admin client: topics, records, log dirs; its parts: groups, configs, quotas, transactions, ACLs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.client.admin import mirrors
+from kafkatx.client.admin.acls import Acls
 from kafkatx.client.admin.configs import Configs
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.admin.groups import Groups
@@ -48,6 +49,7 @@ class Admin:
     :ivar configs: settings of topics and brokers.
     :ivar quotas: client quotas.
     :ivar transactions: transactional ids, and the producers of partitions.
+    :ivar acls: access control lists.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Admin:
         self.configs = Configs(self._destinations)
         self.quotas = Quotas(self._destinations)
         self.transactions = Transactions(self._destinations)
+        self.acls = Acls(self._destinations)
 
     @deferred
     async def start(self) -> Admin:

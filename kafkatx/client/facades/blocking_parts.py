@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kafkatx.client.facades.forwarder import BlockingFacade
-from kafkatx.client.facades.methods import ConfigsMethods, GroupsMethods, QuotasMethods, TransactionsMethods
+from kafkatx.client.facades.methods import (
+    AclsMethods,
+    ConfigsMethods,
+    GroupsMethods,
+    QuotasMethods,
+    TransactionsMethods,
+)
 
 
 class _Part(BlockingFacade):
@@ -29,3 +35,7 @@ class Quotas(_Part, QuotasMethods):
 
 class Transactions(_Part, TransactionsMethods):
     """See :class:`kafkatx.client.admin.transactions.Transactions`."""
+
+
+class Acls(_Part, AclsMethods):
+    """See :class:`kafkatx.client.admin.acls.Acls`."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
-from kafkatx.client.admin import admin, configs, groups, quotas, transactions
+from kafkatx.client.admin import acls, admin, configs, groups, quotas, transactions
 from kafkatx.client.consumer import consumer
 from kafkatx.client.facades.forwarder import Facade, ForwardCall, ForwardDeferred, Listener
 from kafkatx.client.legacy import consumer_connector, simple_consumer
@@ -124,6 +124,14 @@ class TransactionsMethods(Facade):
     open = ForwardDeferred(transactions.Transactions.open)
     abort = ForwardDeferred(transactions.Transactions.abort)
     fence = ForwardDeferred(transactions.Transactions.fence)
+
+
+class AclsMethods(Facade):
+    """Methods of :class:`kafkatx.client.admin.acls.Acls`."""
+
+    describe = ForwardDeferred(acls.Acls.describe)
+    create = ForwardDeferred(acls.Acls.create)
+    delete = ForwardDeferred(acls.Acls.delete)
 
 
 class AdminMethods(Facade):

@@ -13,7 +13,7 @@ import re
 from kafkatx.config.table import cleanup, groups, limits, log, network, replication, zookeeper
 from kafkatx.config.table.mirror.rows import MIRROR
 from kafkatx.config.table.row import ConfigType, Section, by_name
-from kafkatx.config.table.security import sasl, tls
+from kafkatx.config.table.security import acls, sasl, tls
 
 IDENTITY = Section("The broker", "Identity and plugins of this broker.")
 
@@ -200,6 +200,7 @@ SECTIONS = (
     *network.SECTIONS,
     *tls.SECTIONS,
     *sasl.SECTIONS,
+    *acls.SECTIONS,
     *limits.SECTIONS,
     TOPICS,
     *log.SECTIONS,

@@ -6,10 +6,6 @@ when kafkatx honours it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from kafkatx.errors import SettingError
-
 PREFIXES = (
     "config.providers.",
     "listener.name.",
@@ -22,8 +18,8 @@ PREFIXES = (
 
 _NAMES = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
-allow.everyone.if.no.acl.found alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
-alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name auto.include.jmx.reporter
+alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
+alter.log.dirs.replication.quota.window.size.seconds auto.include.jmx.reporter
 background.threads broker.heartbeat.interval.ms broker.session.timeout.ms broker.session.uuid
 client.quota.callback.class compression.gzip.level compression.lz4.level compression.zstd.level
 config.providers control.plane.listener.name controller.message.queue.size
@@ -96,7 +92,7 @@ share.coordinator.state.topic.segment.bytes share.coordinator.threads share.coor
 share.fetch.max.fetch.records share.fetch.purgatory.purge.interval.requests
 socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
 ssl.allow.dn.changes ssl.allow.san.changes ssl.engine.factory.class ssl.keymanager.algorithm ssl.protocol
-ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm super.users telemetry.max.bytes
+ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm telemetry.max.bytes
 topic.flush.intervals.ms topic.log.retention.hours topic.log.retention.size topic.partition.count.map
 transaction.state.log.load.buffer.size transaction.two.phase.commit.enable unclean.leader.election.interval.ms
 unstable.api.versions.enable unstable.feature.versions.enable zk.synctime.ms
@@ -112,16 +108,3 @@ NAMES = frozenset(_NAMES.split())
 def is_kafka_only(name: str) -> bool:
     """Return True if only Apache Kafka uses a name."""
     return name in NAMES or name.startswith(PREFIXES)
-
-
-def check_safe(explicit: Mapping[str, str]) -> None:
-    """Reject settings for access control, which would not take effect.
-
-    :raises SettingError: an authorizer is set: a broker that ignored it would give every client full access.
-    """
-    authorizer = explicit.get("authorizer.class.name", "").strip()
-    if authorizer:
-        raise SettingError(
-            f"authorizer.class.name={authorizer}: access control is not supported yet; "
-            "remove the line to run a broker that gives every client full access"
-        )

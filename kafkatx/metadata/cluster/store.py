@@ -1,7 +1,7 @@
 """The metadata of a cluster of several brokers, which share a tree of nodes.
 
 The facade: it makes the parts and connects them, and touches the tree and the clock through them. All is in
-the reactor thread. Any broker changes topics, configs and quotas; the one that is elected the controller
+the reactor thread. Any broker changes topics, configs, quotas and ACLs; the one that is elected controller
 writes the states of partitions (:mod:`kafkatx.metadata.cluster.control.controller`).
 """
 
@@ -16,11 +16,13 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from kafkatx.acls import AclBinding
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, IMetadataStore, ITree
 from kafkatx.interfaces.nodes import SessionState, TreeError
 from kafkatx.metadata.cluster import cluster_nodes
 from kafkatx.metadata.cluster.commands import producer_ids
+from kafkatx.metadata.cluster.commands.acls import AclCommands
 from kafkatx.metadata.cluster.commands.announcements import Announcements
 from kafkatx.metadata.cluster.commands.configs import ConfigCommands
 from kafkatx.metadata.cluster.commands.isr import IsrCommands
@@ -119,6 +121,7 @@ class ClusterMetadataStore:
         self._transactions = Transactions(tree, clock, self._view)
         self._topics = TopicCommands(tree, self._view, self._transactions, self._random_id)
         self._configs = ConfigCommands(tree, self._transactions)
+        self._acls = AclCommands(tree, self._transactions)
         self._log_dirs = LogDirCommands(
             tree, clock, self._transactions, lambda topic_id: topic_id in self.state.topic_names
         )
@@ -280,6 +283,10 @@ class ClusterMetadataStore:
     def alter_scram_credentials(self, changes: Mapping[str, Mapping[str, str | None]]) -> Deferred[None]:
         """Set and remove SCRAM credentials of users."""
         return Deferred.fromCoroutine(self._configs.alter_credentials(changes))
+
+    def alter_acls(self, added: frozenset[AclBinding], removed: frozenset[AclBinding]) -> Deferred[None]:
+        """Add ACLs, and remove others."""
+        return Deferred.fromCoroutine(self._acls.alter(added, removed))
 
     def alter_isr(self, changes: Sequence[IsrChange]) -> Deferred[list[PartitionState | ErrorCode]]:
         """Change the in-sync replicas of partitions that this broker leads."""

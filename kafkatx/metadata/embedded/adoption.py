@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable
 
 from kafkatx.metadata.embedded.database import ClusterDatabase
-from kafkatx.metadata.embedded.store import kafka_id
+from kafkatx.metadata.embedded.ids import kafka_id
 from kafkatx.types import Placement, Topic
 
 PRODUCER_IDS_PER_S = 1 << 20

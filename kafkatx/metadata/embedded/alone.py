@@ -108,6 +108,10 @@ class LoneBroker:
             )
         return None
 
+    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
+        """Do nothing: there are no other brokers to tell."""
+        return succeed(None)
+
     def begin_stopping(self) -> Deferred[None]:
         """Do nothing: there are no other brokers to tell."""
         return succeed(None)

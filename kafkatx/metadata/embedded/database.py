@@ -16,9 +16,18 @@ from typing import TypeVar
 
 import attrs
 
+from kafkatx.acls import AclBinding, Acls
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
-from kafkatx.metadata.embedded.rows import check_topic, ids, insert_partitions, replace_log_dirs, unknown
+from kafkatx.metadata.embedded.rows import (
+    check_topic,
+    ids,
+    insert_partitions,
+    read_acls,
+    replace_log_dirs,
+    unknown,
+    write_acls,
+)
 from kafkatx.metadata.embedded.schema import SCHEMA
 from kafkatx.metadata.sqlite.database import IN_MEMORY, SealedDatabase
 from kafkatx.types import LogDirRecord, PartitionState, Placement, QuotaEntity, Topic, TopicPartition
@@ -36,6 +45,7 @@ class Loaded:
     client_quotas: dict[QuotaEntity, Mapping[str, float]]
     group_configs: dict[str, Mapping[str, str]]
     scram_credentials: dict[str, Mapping[str, str]]
+    acls: Acls
     recorded: LogDirRecord
 
 
@@ -75,6 +85,7 @@ class ClusterDatabase(SealedDatabase):
                 self._client_quotas(),
                 self._grouped("SELECT group_id, name, value FROM group_configs", str),
                 self.scram_credentials(),
+                read_acls(self._db),
                 self._recorded(),
             )
         except ValueError as error:  # from before there was a seal
@@ -250,6 +261,11 @@ class ClusterDatabase(SealedDatabase):
             db.executemany(
                 "INSERT INTO scram_credentials VALUES (?, ?, ?)", [row for row in rows if row[2] is not None]
             )
+
+    def alter_acls(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> None:
+        """Add ACLs, and remove others."""
+        with self._transaction() as db:
+            write_acls(db, added, removed)
 
     def allocate_producer_ids(self, count: int) -> range:
         """Allocate *count* producer ids, from 0 on, each of them once."""

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
+from kafkatx.acls import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    Acls,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import PartitionState
 
@@ -49,6 +60,39 @@ def replace_log_dirs(db: sqlite3.Connection, log_dirs: Mapping[str, str]) -> Non
     for directory_id, path in wanted.items() - known.items():
         db.execute("DELETE FROM log_dirs WHERE directory_id = ?", (directory_id,))
         db.execute("INSERT INTO log_dirs VALUES (?, ?)", (directory_id, path))
+
+
+def read_acls(db: sqlite3.Connection) -> Acls:
+    """Return all ACLs.
+
+    :raises ValueError: one has a number that this version does not know.
+    """
+    found: dict[ResourcePattern, set[AccessControlEntry]] = {}
+    for resource_type, pattern_type, name, principal, host, operation, permission in db.execute(
+        "SELECT resource_type, pattern_type, name, principal, host, operation, permission FROM acls"
+    ):
+        pattern = ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type))
+        entry = AccessControlEntry(principal, host, AclOperation(operation), AclPermission(permission))
+        found.setdefault(pattern, set()).add(entry)
+    return MappingProxyType({pattern: frozenset(entries) for pattern, entries in found.items()})
+
+
+def write_acls(db: sqlite3.Connection, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> None:
+    """Insert ACLs, which may be there, and delete others, which need not be there."""
+    db.executemany("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", map(_acl_row, added))
+    db.executemany(
+        "DELETE FROM acls WHERE (resource_type, pattern_type, name, principal, host, operation, permission)"
+        " = (?, ?, ?, ?, ?, ?, ?)",
+        map(_acl_row, removed),
+    )
+
+
+def _acl_row(binding: AclBinding) -> tuple[int, int, str, str, str, int, int]:
+    pattern, entry = binding
+    return (
+        *(int(pattern.resource_type), int(pattern.pattern_type), pattern.name),
+        *(entry.principal, entry.host, int(entry.operation), int(entry.permission)),
+    )
 
 
 def ids(text: str) -> tuple[int, ...]:

@@ -78,6 +78,18 @@ MIGRATIONS = (
             PRIMARY KEY (user, mechanism)
         ) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE acls (
+            resource_type INTEGER NOT NULL,  -- the numbers of kafkatx.acls
+            pattern_type INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            principal TEXT NOT NULL,
+            host TEXT NOT NULL,
+            operation INTEGER NOT NULL,
+            permission INTEGER NOT NULL,
+            PRIMARY KEY (resource_type, pattern_type, name, principal, host, operation, permission)
+        ) WITHOUT ROWID""",
+    ),
 )
 """Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
 
@@ -97,5 +109,6 @@ SCHEMA = Schema(
         "deleted_topics": 5,
         "group_configs": 6,
         "scram_credentials": 7,
+        "acls": 8,
     },
 )

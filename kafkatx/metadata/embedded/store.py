@@ -8,7 +8,6 @@ writes it.
 
 from __future__ import annotations
 
-import base64
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,17 +16,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from kafkatx.acls import AclBinding, with_changes
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import log as log_table
 from kafkatx.errors import StateLost
 from kafkatx.interfaces import ConfigChange, IMetadataStore, Workers
 from kafkatx.metadata.embedded.alone import LoneBroker, led, merged
+from kafkatx.metadata.embedded.ids import kafka_id
 from kafkatx.metadata.embedded.location import find_file, put_aside, refuse_shared
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
@@ -113,6 +114,7 @@ class EmbeddedMetadataStore(LoneBroker):
                 group_configs=MappingProxyType(loaded.group_configs),
                 client_quotas=MappingProxyType(loaded.client_quotas),
                 scram_credentials=MappingProxyType(loaded.scram_credentials),
+                acls=loaded.acls,
             )
             names = {topic.topic_id: name for name, topic in loaded.topics.items()}
             self.recorded = loaded.recorded
@@ -146,10 +148,6 @@ class EmbeddedMetadataStore(LoneBroker):
             raise
         self._database = database
         return loaded
-
-    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
-        """Do nothing: there are no other brokers to tell."""
-        return succeed(None)
 
     def subscribe(self, listener: Listener) -> None:
         """Call ``listener(delta)`` after each change, in the order of subscription."""
@@ -263,6 +261,14 @@ class EmbeddedMetadataStore(LoneBroker):
             self._replace(attrs.evolve(self.state, scram_credentials=credentials))
 
         return self._run(lambda: self._opened().alter_scram_credentials(changes), show)
+
+    def alter_acls(self, added: frozenset[AclBinding], removed: frozenset[AclBinding]) -> Deferred[None]:
+        """Add ACLs, and remove others."""
+
+        def show(_: None) -> None:
+            self._replace(attrs.evolve(self.state, acls=with_changes(self.state.acls, added, removed)))
+
+        return self._run(lambda: self._opened().alter_acls(added, removed), show)
 
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""
@@ -391,8 +397,3 @@ class EmbeddedMetadataStore(LoneBroker):
             except Exception:
                 # the change is made: the other listeners and the caller must be told
                 self._log.failure("a listener of the cluster's state failed")
-
-
-def kafka_id(number: uuid.UUID) -> str:
-    """Return a UUID as Kafka writes it: 22 characters of URL-safe base64, without padding."""
-    return base64.urlsafe_b64encode(number.bytes).rstrip(b"=").decode("ascii")

@@ -3,7 +3,7 @@
 ``{"version":1,"by":"c5","topics":{"T":{"topic_id":"...","version":0,"partitions":{"0":[1]},"configs":{}}},
 "states":[["T",0,{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":5,"isr":[1]},0]],
 "deleted":[["T","<topic id>"]],"configs":["topics/T","users/u"],"deleting":["T"],
-"brokers":[1]}``
+"brokers":[1],"acls":["/kafka-acl/Topic/T"]}``
 
 All keys but ``version`` and ``by`` are optional. A topic that is being reassigned also has the keys
 ``adding_replicas`` and ``removing_replicas`` of its node. Each record is made in the transaction that it
@@ -95,6 +95,7 @@ class ChangeRecord:
     :ivar configs: ``ConfigEntity.path`` of config nodes that were set.
     :ivar deleting: names of topics that were marked for deletion.
     :ivar brokers: ids of brokers whose incarnations or offline replicas have changed since they registered.
+    :ivar acls: paths of nodes of ACLs that were set or deleted.
     """
 
     by: str
@@ -104,6 +105,7 @@ class ChangeRecord:
     configs: Sequence[str] = ()
     deleting: Sequence[str] = ()
     brokers: Sequence[int] = ()
+    acls: Sequence[str] = ()
 
     def encode(self) -> bytes:
         """Return the content of the node; topics without their content if it would be too large."""
@@ -128,6 +130,8 @@ class ChangeRecord:
             members["deleting"] = list(self.deleting)
         if self.brokers:
             members["brokers"] = list(self.brokers)
+        if self.acls:
+            members["acls"] = list(self.acls)
         return members
 
 
@@ -147,6 +151,7 @@ def decode(path: str, data: bytes) -> ChangeRecord:
         configs=fields.texts("configs", default=()),
         deleting=fields.texts("deleting", default=()),
         brokers=fields.integers("brokers") if "brokers" in fields else (),
+        acls=fields.texts("acls", default=()),
     )
 
 

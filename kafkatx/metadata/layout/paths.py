@@ -10,6 +10,7 @@ import re
 import uuid
 
 from kafkatx.metadata.layout.fields import id_text, natural, parse_id
+from kafkatx.metadata.layout.security import acls
 from kafkatx.types import TopicPartition
 
 BROKER_IDS = "/brokers/ids"
@@ -72,6 +73,7 @@ PERSISTENT = (
     LOG_DIRS,
     OFFLINE,
     DELETIONS,
+    *acls.PERSISTENT,
 )
 """The nodes that each broker makes at its start if they are missing, empty, parents first.
 

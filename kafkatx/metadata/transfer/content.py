@@ -16,6 +16,7 @@ from kafkatx.metadata.layout.controller import encode_feature
 from kafkatx.metadata.layout.entities import ConfigEntity
 from kafkatx.metadata.layout.partition_states import StateNode
 from kafkatx.metadata.layout.producer_ids import ProducerIdBlock
+from kafkatx.metadata.layout.security import acls
 from kafkatx.metadata.layout.topics import TopicNode
 from kafkatx.types import ClusterState, LogDirRecord, QuotaEntity, Topic
 
@@ -47,6 +48,7 @@ def nodes(content: Content) -> Iterator[Create]:
         block = ProducerIdBlock(content.broker_id, range(content.next_producer_id))
         yield Create(paths.PRODUCER_IDS, block.encode())
     yield from _configs(content.state)
+    yield from _acls(content.state)
     for topic in content.state.topics.values():
         yield from _topic(topic)
     yield from _log_dirs(content)
@@ -92,6 +94,14 @@ def _clients(state: ClusterState) -> dict[QuotaEntity, dict[str, str]]:
     for user, credentials in state.scram_credentials.items():
         found.setdefault((("user", user),), {}).update(credentials)
     return found
+
+
+def _acls(state: ClusterState) -> Iterator[Create]:
+    found = {acls.acl_path(pattern): entries for pattern, entries in state.acls.items()}
+    for parent in dict.fromkeys(map(parent_path, found)):
+        yield Create(parent)
+    for path, entries in found.items():
+        yield Create(path, acls.encode_entries(entries))
 
 
 def _config(entity: ConfigEntity, data: bytes) -> Create:

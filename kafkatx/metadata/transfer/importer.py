@@ -31,6 +31,7 @@ from kafkatx.metadata.layout.controller import (
     encode_cluster_id,
     encode_import,
 )
+from kafkatx.metadata.layout.security import acls
 from kafkatx.metadata.transfer.content import MOST_OPERATIONS, Content, batches, nodes
 
 _PARENTS = (
@@ -41,6 +42,8 @@ _PARENTS = (
     "/config/clients",
     "/config/users",
     "/config/ips",
+    acls.LITERAL,
+    acls.PREFIXED,
     paths.LOG_DIRS,
     paths.CHANGES,
 )

@@ -25,6 +25,7 @@ from kafkatx.config.table.security import tls as t
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Worker
 from kafkatx.net.admission.held_off import HeldOff
+from kafkatx.net.requests import NOBODY
 from kafkatx.net.tls.connection import Below, TlsConnection
 from kafkatx.net.tls.contexts import days_left, server_context
 from kafkatx.net.tls.handshakes import HandshakeLimits, Handshakes
@@ -218,6 +219,12 @@ class TlsListeners:
         found = next(each for each in self._certificates if each.listener == listener)
         assert found.settings.identity is not None
         return found.mapper.principal(distinguished_name(found.settings.identity.chain[0]))
+
+    def own_principal(self, listener: str) -> str | None:
+        """Return the principal of a listener's own certificate, as it is when it is shown as a client's."""
+        if self._values(listener)[t.SSL_CLIENT_AUTH] == "none":
+            return NOBODY.principal
+        return self.principal(listener)
 
     def stop(self) -> None:
         """Look at the files no more."""

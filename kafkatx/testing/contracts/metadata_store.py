@@ -11,6 +11,7 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IMetadataStore
+from kafkatx.testing.contracts.security.acl_store import PREFIX, READ, TOPIC, WRITE, AclStoreContract, on
 from kafkatx.testing.contracts.security.credentials import SHA_256, SHA_512, CredentialsContract
 from kafkatx.types import ALL_BROKERS, BrokerNode, ClusterState, Placement, QuotaEntity, Topic
 
@@ -45,7 +46,7 @@ def refusing(old: Mapping[str, str]) -> NoReturn:
     raise RequestError(ErrorCode.INVALID_CONFIG, "never")
 
 
-class MetadataStoreContract(CredentialsContract):
+class MetadataStoreContract(CredentialsContract, AclStoreContract):
     """Mixin for a ``SynchronousTestCase``; the subclass says how a store is made.
 
     Its Deferreds must fire at once, or :meth:`result` be overridden to make them.
@@ -358,6 +359,7 @@ class DurableMetadataStoreContract(MetadataStoreContract):
             first.alter_scram_credentials({"ann": {SHA_256: "a", SHA_512: "b"}, "bob": {SHA_256: "c"}})
         )
         self.result(first.alter_scram_credentials({"bob": {SHA_256: None}}))
+        self.result(first.alter_acls(on(TOPIC, READ, WRITE) | on(PREFIX, WRITE), on(TOPIC, WRITE)))
         given = self.result(first.allocate_producer_ids(1000))
         clicks, views = first.state.topics["clicks"], self.result(first.create_topic("views", [[3]], {}))
         self.result(first.delete_topic("views"))

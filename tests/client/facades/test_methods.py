@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import aio, threads
-from kafkatx.client.admin import admin, configs, groups, quotas, transactions
+from kafkatx.client.admin import acls, admin, configs, groups, quotas, transactions
 from kafkatx.client.consumer import consumer
 from kafkatx.client.legacy import consumer_connector, simple_consumer
 from kafkatx.client.producer import producer
@@ -23,6 +23,7 @@ PAIRS: list[tuple[str, ModuleType]] = [
     ("Configs", configs),
     ("Quotas", quotas),
     ("Transactions", transactions),
+    ("Acls", acls),
 ]
 TWISTED_ONLY = {"next_delivery", "stream"}
 """What iterations are made of: the facades can be iterated over themselves."""
@@ -44,7 +45,7 @@ class CompletenessTests(SynchronousTestCase):
     def test_parts(self) -> None:
         """An admin client has its parts in both facades."""
         for facade in (aio, threads):
-            for part in ("groups", "configs", "quotas", "transactions"):
+            for part in ("groups", "configs", "quotas", "transactions", "acls"):
                 self.assertIsInstance(getattr(facade.Admin, part), property)
 
     def test_docstrings(self) -> None:

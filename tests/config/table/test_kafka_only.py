@@ -5,8 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config.table import broker
-from kafkatx.config.table.kafka_only import NAMES, PREFIXES, check_safe, is_kafka_only
-from kafkatx.errors import SettingError
+from kafkatx.config.table.kafka_only import NAMES, PREFIXES, is_kafka_only
 
 
 class KafkaOnlyTests(SynchronousTestCase):
@@ -22,9 +21,3 @@ class KafkaOnlyTests(SynchronousTestCase):
         for setting in broker.SETTINGS.values():
             for name in (setting.name, *setting.aliases):
                 self.assertFalse(name in NAMES or name.startswith(PREFIXES), name)
-
-    def test_authorizer(self) -> None:
-        """An authorizer is refused; an empty line for it is none."""
-        self.assertRaises(SettingError, check_safe, {"authorizer.class.name": "kafka.Authorizer"})
-        check_safe({"authorizer.class.name": " "})
-        check_safe({})

@@ -13,8 +13,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import RequestError, SettingError
 from kafkatx.interfaces import Worker
+from kafkatx.metadata.embedded.ids import kafka_id
 from kafkatx.metadata.embedded.location import FILE_NAME
-from kafkatx.metadata.embedded.store import EmbeddedMetadataStore, kafka_id
+from kafkatx.metadata.embedded.store import EmbeddedMetadataStore
 from kafkatx.testing.contracts.metadata_store import NODE, DurableMetadataStoreContract, MetadataStoreContract
 from kafkatx.types import BrokerNode, ClusterDelta
 

@@ -17,6 +17,7 @@ from kafkatx.metadata.embedded.database import ClusterDatabase
 from kafkatx.metadata.embedded.schema import MIGRATIONS, SCHEMA
 from kafkatx.metadata.sqlite.database import DatabaseDamaged
 from kafkatx.metadata.sqlite.seal import Seal
+from kafkatx.testing.contracts.security.acl_store import READ, TOPIC, WRITE, on
 from kafkatx.types import Placement, Topic
 from tests.metadata.embedded.test_database import topic
 
@@ -42,6 +43,7 @@ class SealTests(SynchronousTestCase):
         self.database.alter_broker_configs("", lambda _: {"log.roll.ms": "1"})
         self.database.alter_group_configs("g", lambda _: {"a": "1"})
         self.database.alter_client_quotas({(("user", "ann"),): {"a": 0.1, "b": 3}})
+        self.database.alter_acls(on(TOPIC, READ, WRITE), on(TOPIC, WRITE))
         self.database.add_partitions("t2", 7, self.made[0].partitions)
         self.database.record({"x": "/x"}, [Placement(self.made[3].topic_id, 2, "x")], [])
         self.database.allocate_producer_ids(10)
@@ -204,10 +206,13 @@ class SealTests(SynchronousTestCase):
         """Close the database and seal it as version 5 did: without the configs of groups."""
         self.database.close()
         with sqlite3.connect(self.path) as old:
+            later = ("group_configs", "scram_credentials", "acls")
+            for table in later[1:]:
+                old.execute(f"DROP TABLE {table}")
             old.execute("PRAGMA user_version=5")
             seal = Seal(old, SCHEMA)
             seal.generation = 8
-            seal._sum = seal._sum_of(table for table in SCHEMA.sealed if table != "group_configs")
+            seal._sum = seal._sum_of(table for table in SCHEMA.sealed if table not in later)
             old.execute("UPDATE seal SET generation = 8, checksum = ?", (seal._checksum(),))
         old.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from kafkatx.metadata.transfer.content import Content
+from kafkatx.testing.contracts.security.acl_store import PREFIX, READ, TOPIC, TRANSACTIONS, WRITE
 from kafkatx.types import ClusterState, LogDirRecord, PartitionState, Topic
 
 ORDERS, GONE = uuid.UUID(int=1 << 100), uuid.UUID(int=2 << 100)
@@ -32,6 +33,7 @@ def content(cluster_id: str = "hfbT8eTgQ8C_bWl6n3KZAA", partitions: int = 2) -> 
             (("ip", None),): {"connection_creation_rate": 9.0},
         },
         scram_credentials={"bob": {"SCRAM-SHA-256": "salt=b"}, "käthe/": {"SCRAM-SHA-512": "salt=k"}},
+        acls={TOPIC: frozenset({READ, WRITE}), PREFIX: frozenset({READ}), TRANSACTIONS: frozenset({READ})},
     )
     recorded = LogDirRecord(
         {"dir-a": "/data/a"}, {ORDERS: dict.fromkeys(range(partitions), "dir-a")}, frozenset({GONE})

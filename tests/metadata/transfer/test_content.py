@@ -8,6 +8,7 @@ from kafkatx.interfaces.nodes import Create, parent_path
 from kafkatx.metadata.layout import configs, entities, paths, producer_ids, topics
 from kafkatx.metadata.layout.incarnations import decode_log_dirs, decode_placed_topic
 from kafkatx.metadata.layout.partition_states import StateNode, decode
+from kafkatx.metadata.layout.security import acls
 from kafkatx.metadata.transfer.content import MOST_BYTES, MOST_OPERATIONS, Content, batches, nodes
 from kafkatx.types import ClusterState, LogDirRecord
 from tests.metadata.transfer.states import GONE, ORDERS, content
@@ -51,6 +52,16 @@ class ContentTests(SynchronousTestCase):
             self.assertEqual(configs.quotas("", found[entities.quota(quota_entity)]), quotas)
         self.assertEqual(found[entities.quota((("user", "bob"),))], {"SCRAM-SHA-256": "salt=b"})
         self.assertEqual(found[entities.quota((("user", "käthe/"),))], {"SCRAM-SHA-512": "salt=k"})
+
+    def test_acls(self) -> None:
+        """ACLs are found again at their resources, and each node has its parent."""
+        found = {
+            pattern: acls.decode_entries(path, data)
+            for path, data in self.nodes.items()
+            if (pattern := acls.parse_path(path)) is not None
+        }
+        self.assertEqual(found, self.content.state.acls)
+        self.assertEqual(self.nodes["/kafka-acl/TransactionalId"], b"")
 
     def test_producer_ids(self) -> None:
         """The next block of producer ids begins after those that were in use."""

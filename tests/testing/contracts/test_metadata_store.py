@@ -12,31 +12,30 @@ from tests.metadata.embedded.test_store import at_once
 from tests.testing.contracts.failures import failed_in
 
 
+def failed() -> set[str]:
+    """Return the tests that fail for the embedded metadata store, patched as it is now."""
+
+    class Case(MetadataStoreContract, SynchronousTestCase):
+        def setUp(self) -> None:
+            self.config = BrokerConfig.load(None, {"log.dirs": self.mktemp(), "kafkatx.storage": "memory"})
+
+        def make_store(self) -> EmbeddedMetadataStore:
+            return EmbeddedMetadataStore(self.config, at_once)
+
+    return failed_in(Case)
+
+
 class MetadataStoreContractTests(SynchronousTestCase):
-    def failed(self) -> set[str]:
-        """Return the tests that fail for the embedded metadata store, patched as it is now."""
-
-        class Case(MetadataStoreContract, SynchronousTestCase):
-            def setUp(self) -> None:
-                self.config = BrokerConfig.load(
-                    None, {"log.dirs": self.mktemp(), "kafkatx.storage": "memory"}
-                )
-
-            def make_store(self) -> EmbeddedMetadataStore:
-                return EmbeddedMetadataStore(self.config, at_once)
-
-        return failed_in(Case)
-
     def test_good(self) -> None:
         """The embedded metadata store keeps it."""
-        self.assertEqual(self.failed(), set())
+        self.assertEqual(failed(), set())
 
     def test_same_ids_again(self) -> None:
         """A metadata store that allocates producer ids twice is noticed."""
         self.patch(EmbeddedMetadataStore, "allocate_producer_ids", lambda store, count: succeed(range(count)))
-        self.assertIn("test_producer_ids", self.failed())
+        self.assertIn("test_producer_ids", failed())
 
     def test_no_deletion(self) -> None:
         """A metadata store that does not delete topics is noticed."""
         self.patch(EmbeddedMetadataStore, "delete_topic", lambda store, name: succeed(None))
-        self.assertLessEqual({"test_delete_topic", "test_delete_unknown"}, self.failed())
+        self.assertLessEqual({"test_delete_topic", "test_delete_unknown"}, failed())

@@ -15,7 +15,7 @@ from kafkatx.metadata.layout.incarnations import PlacedTopic, decode_placed_topi
 from kafkatx.types import Topic
 
 MOST_RECORDS = 1000
-"""Nodes in the change log, or notifications of configs, above which the oldest are deleted."""
+"""Nodes in the change log, or notifications of configs or ACLs, above which the oldest are deleted."""
 KEPT_RECORDS = 500
 """Nodes that stay then."""
 _AT_ONCE = 250
@@ -23,7 +23,7 @@ _ATTEMPTS = 10
 
 
 async def trim(tree: ITree, follower: Follower, role: ControllerFacts) -> None:
-    """Delete the oldest change records and config notifications if there are too many.
+    """Delete the oldest change records and notifications if there are too many.
 
     :raises OperationError: the controller has another epoch, or another program has deleted some of them.
     """
@@ -34,6 +34,9 @@ async def trim(tree: ITree, follower: Follower, role: ControllerFacts) -> None:
     if len(follower.notifications) > MOST_RECORDS:
         names = await tree.children(paths.CONFIG_CHANGES)
         await _delete_oldest(tree, role, paths.CONFIG_CHANGES, list(names))
+    for parent, listed in follower.loader.acls.notifications.items():
+        if len(listed) > MOST_RECORDS:
+            await _delete_oldest(tree, role, parent, list(await tree.children(parent)))
 
 
 async def _delete_oldest(tree: ITree, role: ControllerFacts, parent: str, names: list[str]) -> None:

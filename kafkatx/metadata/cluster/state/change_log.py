@@ -11,6 +11,7 @@ import attrs
 
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import NodeStat, NoNode
+from kafkatx.metadata.cluster.state.acl_loader import FoundAcls, with_found
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.image import NO_CHANGE, FoundBrokers, FoundTopic
 from kafkatx.metadata.cluster.state.loader import FoundConfigs, Loader
@@ -19,6 +20,7 @@ from kafkatx.metadata.layout import changes, paths
 from kafkatx.metadata.layout.changes import ChangeRecord
 from kafkatx.metadata.layout.entities import parse_path
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.metadata.layout.security import acls
 
 MOST_RECORDS = 64
 """Records that are read and applied together."""
@@ -44,6 +46,7 @@ class Batch:
     applied: int
     brokers: FoundBrokers | None = None
     deletions: NodeStat | None = None
+    acls: Sequence[FoundAcls] = ()
 
     def put(self, draft: Draft) -> None:
         """Apply the records."""
@@ -61,6 +64,8 @@ class Batch:
             draft.mark(record.deleting)
         for found in self.configs.values():
             found.put(draft)
+        if self.acls:
+            draft.set_acls(with_found(draft.acls, self.acls))
         if self.brokers is not None:
             draft.take_brokers(self.brokers)
         if self.deletions is not None and self.deletions.mzxid <= self.records[-1][0]:
@@ -106,6 +111,7 @@ async def read_batch(tree: ITree, loader: Loader, sequences: Sequence[int]) -> B
     configs = await each(
         loader.configs, [entity for entity in map(parse_path, entities) if entity is not None]
     )
+    patterns = dict.fromkeys(map(acls.parse_path, (path for _, record in records for path in record.acls)))
     told = any(record.brokers for _, record in records)
     deleted = any(record.deleted for _, record in records)
     return Batch(
@@ -115,4 +121,5 @@ async def read_batch(tree: ITree, loader: Loader, sequences: Sequence[int]) -> B
         taken[-1],
         brokers=await loader.brokers.load() if told else None,
         deletions=await tree.exists(paths.DELETIONS) if deleted else None,
+        acls=await loader.acls.read(pattern for pattern in patterns if pattern is not None),
     )

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import attrs
 
+from kafkatx.acls import Acls
 from kafkatx.metadata.cluster.state.image import (
     ControllerFacts,
     FoundBrokers,
@@ -349,6 +350,16 @@ class Draft:
         every = _with(self._state.scram_credentials, user, credentials)
         if every is not self._state.scram_credentials:
             self._state = attrs.evolve(self._state, scram_credentials=every)
+
+    @property
+    def acls(self) -> Acls:
+        """The ACLs with all changes so far."""
+        return self._state.acls
+
+    def set_acls(self, acls: Acls) -> None:
+        """Replace all ACLs, unless they are the same object."""
+        if acls is not self._state.acls:
+            self._state = attrs.evolve(self._state, acls=MappingProxyType(dict(acls)))
 
     def keep_configs(self, entities: Iterable[ConfigEntity]) -> None:
         """Drop configs, quotas and credentials of all entities but these; those of topics stay."""

@@ -21,6 +21,7 @@ from twisted.logger import Logger
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import ConnectionLost, SessionExpired, TreeError
 from kafkatx.interfaces.tree import Watch
+from kafkatx.metadata.cluster.state.acl_loader import with_found
 from kafkatx.metadata.cluster.state.change_log import Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.loader import Loaded, Loader
@@ -31,6 +32,7 @@ from kafkatx.metadata.layout import configs, paths
 from kafkatx.metadata.layout.entities import ConfigEntity
 from kafkatx.metadata.layout.fields import UnreadableNode
 from kafkatx.metadata.layout.incarnations import decode_placed_topic
+from kafkatx.metadata.layout.security import acls
 
 FOREIGN_DELAY_S = 1.0
 """Seconds from a change that a tool for Apache Kafka may have made until it is read."""
@@ -46,11 +48,15 @@ _ORDER: Final = (
     paths.DELETE_TOPICS,
     paths.TOPICS,
     paths.CONFIG_CHANGES,
+    acls.CHANGES,
+    acls.EXTENDED_CHANGES,
 )
 _DELAYS_S: Final = {
     paths.DELETE_TOPICS: FOREIGN_DELAY_S,
     paths.TOPICS: FOREIGN_DELAY_S,
     paths.CONFIG_CHANGES: FOREIGN_DELAY_S,
+    acls.CHANGES: FOREIGN_DELAY_S,
+    acls.EXTENDED_CHANGES: FOREIGN_DELAY_S,
 }
 
 
@@ -282,6 +288,15 @@ class Follower:
         self.notifications = tuple(names)
         self._view.show(*draft.finish())
 
+    async def _read_acls(self, path: str = acls.CHANGES) -> None:
+        found = await self.loader.acls.notified(path, self._watches.watch(path))
+        draft = Draft(self._view.image)
+        draft.set_acls(with_found(draft.acls, found))
+        self._view.show(*draft.finish())
+
+    async def _read_extended_acls(self) -> None:
+        await self._read_acls(acls.EXTENDED_CHANGES)
+
 
 _READERS: Final = {
     paths.CHANGES: Follower._read_changes,
@@ -290,4 +305,6 @@ _READERS: Final = {
     paths.DELETE_TOPICS: Follower._read_marks,
     paths.TOPICS: Follower._read_topics,
     paths.CONFIG_CHANGES: Follower._read_notifications,
+    acls.CHANGES: Follower._read_acls,
+    acls.EXTENDED_CHANGES: Follower._read_extended_acls,
 }

@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.interfaces.tree import Watch
+from kafkatx.metadata.cluster.state.acl_loader import AclLoader, FoundAcls, with_found
 from kafkatx.metadata.cluster.state.broker_loader import BrokerLoader
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.image import NO_CHANGE, ControllerFacts, FoundBrokers, FoundTopic, Image
@@ -71,6 +72,7 @@ class Loaded:
     configs: Sequence[FoundConfigs | None]
     notifications: Sequence[str]
     deletions: int
+    acls: Sequence[FoundAcls] = ()
 
     def draft(self, image: Image) -> Draft:
         """Return a draft that replaces all of an image; what is equal stays the same object."""
@@ -88,6 +90,7 @@ class Loaded:
         for found in self.configs:
             if found is not None:
                 found.put(draft)
+        draft.set_acls(with_found(draft.acls, self.acls, everything=True))
         return draft
 
 
@@ -95,6 +98,7 @@ class Loader:
     """Reads nodes.
 
     :ivar brokers: reads the nodes of brokers.
+    :ivar acls: reads the nodes of ACLs.
     :ivar strict: True to fail for each node that cannot be read. Otherwise one of a topic, a broker or an
         entity is logged, and left out of the result: what was known of it should stay.
     """
@@ -105,6 +109,7 @@ class Loader:
         self._tree = tree
         self.strict = True
         self.brokers = BrokerLoader(tree, self._unreadable)
+        self.acls = AclLoader(tree, self._unreadable)
 
     async def load(self, watch: MakeWatch) -> Loaded:
         """Read everything.
@@ -134,6 +139,7 @@ class Loader:
             configs=await each(self.configs, found_entities),
             notifications=notifications,
             deletions=-1 if deletions is None else deletions.version,
+            acls=await self.acls.load(watch),
         )
 
     async def controller(self, watch: MakeWatch) -> ControllerFacts | None:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import uuid
 
+from kafkatx.acls import (
+    AccessControlEntry,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from kafkatx.errors import ErrorCode
 from kafkatx.interfaces.nodes import Create, Delete
 from kafkatx.testing.contracts.cluster.case import ClusterStoreCase
+from kafkatx.testing.contracts.security.acl_store import NONE, PREFIX, READ, TOPIC, WRITE, on
 
 
 class ChangesContract(ClusterStoreCase):
@@ -59,6 +68,52 @@ class ChangesContract(ClusterStoreCase):
         await self.result(first.delete_topic("clicks"))
         await self.until(second, lambda state: "clicks" not in state.topics)
         self.assertEqual(second.state.topic_names, {})
+
+    async def test_acls_of_another_broker(self) -> None:
+        """Check that ACLs that one broker adds and removes count for the others."""
+        first, second = await self.started(1), await self.started(2)
+        await self.result(first.alter_acls(on(TOPIC, READ, WRITE) | on(PREFIX, READ), NONE))
+        await self.until(second, lambda state: state.acls == {TOPIC: {READ, WRITE}, PREFIX: {READ}})
+        await self.result(second.alter_acls(NONE, on(TOPIC, READ) | on(PREFIX, READ)))
+        await self.until(first, lambda state: state.acls == {TOPIC: {WRITE}})
+        slash = ResourcePattern(ResourceType.GROUP, "a/b")
+        self.assertEqual(
+            await self.failure_code(first.alter_acls(on(slash, READ) | on(TOPIC, READ), NONE)),
+            ErrorCode.INVALID_REQUEST,
+        )
+        self.assertEqual(first.state.acls, {TOPIC: {WRITE}})
+
+    async def test_tool_changes_acls(self) -> None:
+        """Check that ACLs that a tool changes with Kafka's notifications are seen; bad ones harm nothing."""
+        first = await self.started(1)
+        tool = await self.tool()
+        content = (
+            b'{"version":1,"acls":[{"principal":"User:ann","permissionType":"Deny",'
+            b'"operation":"DescribeConfigs","host":"192.0.2.1"}]}'
+        )
+        notifications = (
+            ("/kafka-acl-changes/acl_changes_", b"nonsense"),
+            ("/kafka-acl-changes/acl_changes_", b"TOPIC:a:b"),
+            (
+                "/kafka-acl-extended-changes/acl_changes_",
+                b'{"version":1,"resourceType":"TRANSACTIONAL_ID","name":"t","patternType":"PREFIXED"}',
+            ),
+        )
+        await self.result(
+            tool.multi(
+                [
+                    Create("/kafka-acl/Topic"),
+                    Create("/kafka-acl/Topic/a:b", content),
+                    Create("/kafka-acl-extended/prefixed/TransactionalId"),
+                    Create("/kafka-acl-extended/prefixed/TransactionalId/t", content),
+                    *(Create(path, data, sequential=True) for path, data in notifications),
+                ]
+            )
+        )
+        entry = AccessControlEntry("User:ann", "192.0.2.1", AclOperation.DESCRIBE_CONFIGS, AclPermission.DENY)
+        prefixed = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "t", PatternType.PREFIXED)
+        literal = ResourcePattern(ResourceType.TOPIC, "a:b")
+        await self.until(first, lambda state: state.acls == {prefixed: {entry}, literal: {entry}})
 
     async def test_no_change_is_lost(self) -> None:
         """Check that configs that two brokers change at the same time keep both changes."""

@@ -1,0 +1,1 @@
+"""``kafkatx acls`` and ``kafkatx explain-access``: who may do what."""

@@ -1,0 +1,253 @@
+"""``kafkatx acls``: list, add, remove."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from kafkatx.cli.acls.names import operations, pattern_options, principal, resource
+from kafkatx.cli.options.cluster import cluster_options, connect, group_options
+from kafkatx.cli.options.list_format import listing_options
+from kafkatx.cli.output.terminal import confirm, hint, interactive, print_rows, print_table, say, show_json
+
+if TYPE_CHECKING:
+    from kafkatx.acls import AclBinding
+    from kafkatx.security.acl.filters import AclFilter
+
+MOST_AT_ONCE = 1000
+"""The most ACLs in one request."""
+COLUMNS = ("principal", "host", "permission", "operation", "pattern", "resource")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kafkatx acls add alice read,describe topic:orders
+  kafkatx acls add alice write topic:orders- --prefixed
+  kafkatx acls list topic:orders-1
+  kafkatx acls remove --principal alice --dry-run
+"""
+)
+@group_options()
+def acls() -> None:
+    """List, add and remove access control lists."""
+
+
+@acls.command("list", epilog="Example: kafkatx acls list topic:orders --principal alice")
+@click.argument("resource_name", metavar="[TYPE:NAME]", required=False)
+@click.option("--principal", "whose", metavar="NAME", help="Principal of the ACLs: alice, or User:*.")
+@listing_options
+@cluster_options
+def list_command(
+    resource_name: str | None, whose: str | None, as_json: bool, header: bool, bootstrap: str, timeout: float
+) -> None:
+    """List ACLs: all, or those that are about a resource.
+
+    TYPE is topic, group, transactional-id, or cluster, which has no name. Those of prefixes and of * are
+    listed as well.
+
+    \b
+    Into a pipe, a line for each, tabs between fields:
+      principal host permission operation pattern-type type:name
+    """
+    from kafkatx.acls import PatternType
+    from kafkatx.blocking.admin.acls import Acls
+    from kafkatx.security.acl.filters import AclFilter
+
+    name = None if whose is None else principal(whose)
+    wanted = AclFilter(principal=name)
+    if resource_name is not None:
+        pattern = resource(resource_name)
+        wanted = AclFilter(pattern.resource_type, pattern.name, PatternType.MATCH, name)
+    with connect(bootstrap, timeout) as cluster:
+        found = Acls(cluster).describe(wanted)
+    print_acls(found, as_json, header)
+    if not found:
+        hint("there are no such ACLs" if resource_name or whose else "there are no ACLs")
+
+
+@acls.command(
+    epilog="""\b
+Examples:
+  kafkatx acls add alice read,describe topic:orders
+  kafkatx acls add alice read group:billing
+  kafkatx acls add 'User:*' all topic:secret- --prefixed --deny
+  kafkatx acls add --from learned-acls.txt --dry-run
+"""
+)
+@click.argument("whose", metavar="[PRINCIPAL", required=False)
+@click.argument("what", metavar="OPERATION,...", required=False)
+@click.argument("resource_name", metavar="TYPE:NAME]", required=False)
+@pattern_options
+@click.option(
+    "--from",
+    "path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="File with an ACL a line: User:alice read topic:orders, as the authorizer learn writes it.",
+)
+@click.option("--dry-run", is_flag=True, help="Show the ACLs only.")
+@cluster_options
+def add(
+    whose: str | None,
+    what: str | None,
+    resource_name: str | None,
+    prefixed: bool,
+    host: str | None,
+    deny: bool,
+    path: str | None,
+    dry_run: bool,
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Allow a principal operations on a resource, or deny them.
+
+    OPERATION is read, write, create, delete, alter, describe, describe-configs, alter-configs,
+    cluster-action, idempotent-write or all.
+    """
+    from kafkatx.blocking.admin.acls import Acls
+
+    if path is not None:
+        if whose is not None:
+            raise click.UsageError("give either one ACL or --from FILE")
+        with click.open_file(path, encoding="utf-8") as file:
+            added = _from_lines(file.read())
+    elif whose is None or what is None or resource_name is None:
+        raise click.UsageError("give PRINCIPAL OPERATION,... TYPE:NAME, or --from FILE")
+    else:
+        added = _made(whose, what, resource_name, prefixed, host, deny)
+    print_acls(added)
+    if dry_run:
+        say("nothing was added")
+        return
+    with connect(bootstrap, timeout) as cluster:
+        for first in range(0, len(added), MOST_AT_ONCE):
+            Acls(cluster).create(added[first : first + MOST_AT_ONCE])
+    say(f"{_count(added)} added")
+
+
+def _from_lines(text: str) -> list[AclBinding]:
+    from kafkatx.security.acl.lines import parse_lines
+
+    return parse_lines(text.splitlines())
+
+
+def _made(
+    whose: str, what: str, resource_name: str, prefixed: bool, host: str | None, deny: bool
+) -> list[AclBinding]:
+    from kafkatx.acls import AccessControlEntry, AclBinding, AclPermission, PatternType
+
+    pattern = resource(resource_name, PatternType.PREFIXED if prefixed else PatternType.LITERAL)
+    permission = AclPermission.DENY if deny else AclPermission.ALLOW
+    return [
+        AclBinding(pattern, AccessControlEntry(principal(whose), host or "*", operation, permission))
+        for operation in operations(what)
+    ]
+
+
+@acls.command(
+    epilog="""\b
+Examples:
+  kafkatx acls remove topic:orders --dry-run
+  kafkatx acls remove topic:orders --principal alice --operation read --yes
+"""
+)
+@click.argument("resource_name", metavar="[TYPE:NAME]", required=False)
+@click.option("--principal", "whose", metavar="NAME", help="Principal of the ACLs.")
+@click.option("--operation", "what", metavar="OPERATION", help="Operation of the ACLs.")
+@pattern_options
+@click.option("--dry-run", is_flag=True, help="Show the ACLs that would be removed.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@cluster_options
+def remove(
+    resource_name: str | None,
+    whose: str | None,
+    what: str | None,
+    prefixed: bool,
+    host: str | None,
+    deny: bool,
+    dry_run: bool,
+    yes: bool,
+    bootstrap: str,
+    timeout: float,
+) -> None:
+    """Remove the ACLs that have all that is given.
+
+    Others than those that are shown stay. A resource is the one of exactly this name; topic:* is the pattern
+    for all topics, and no others. Without --prefixed the ACLs of a prefix stay.
+    """
+    from kafkatx.blocking.admin.acls import Acls
+    from kafkatx.clientcore.admin.security.acls import exactly
+
+    if resource_name is None and whose is None:
+        raise click.UsageError("give TYPE:NAME or --principal")
+    wanted = _wanted(resource_name, whose, what, prefixed, host, deny)
+    with connect(bootstrap, timeout) as cluster:
+        found = Acls(cluster).describe(wanted)
+        print_acls(found)
+        if not found or dry_run:
+            say(f"nothing was removed; {_count(found)} would be" if found else "there are no such ACLs")
+            return
+        confirm(f"Remove {_count(found)}?", yes)
+        removed: list[AclBinding] = []
+        for first in range(0, len(found), MOST_AT_ONCE):
+            removed += Acls(cluster).delete(map(exactly, found[first : first + MOST_AT_ONCE]))
+    say(f"{_count(removed)} removed")
+
+
+def _wanted(
+    resource_name: str | None,
+    whose: str | None,
+    what: str | None,
+    prefixed: bool,
+    host: str | None,
+    deny: bool,
+) -> AclFilter:
+    from kafkatx.acls import AclOperation, AclPermission, PatternType, ResourceType
+    from kafkatx.security.acl.filters import AclFilter
+
+    chosen = operations(what) if what is not None else [AclOperation.ANY]
+    if len(chosen) > 1:
+        raise click.UsageError("--operation: give one operation")
+    pattern = None if resource_name is None else resource(resource_name)
+    pattern_type = PatternType.PREFIXED if prefixed else PatternType.LITERAL
+    return AclFilter(
+        ResourceType.ANY if pattern is None else pattern.resource_type,
+        None if pattern is None else pattern.name,
+        PatternType.ANY if pattern is None and not prefixed else pattern_type,
+        None if whose is None else principal(whose),
+        host,
+        chosen[0],
+        AclPermission.DENY if deny else AclPermission.ANY,
+    )
+
+
+def _count(found: Sequence[AclBinding]) -> str:
+    return f"{len(found)} ACL{'' if len(found) == 1 else 's'}"
+
+
+def print_acls(found: Sequence[AclBinding], as_json: bool = False, header: bool = False) -> None:
+    """Print ACLs: as a table, as lines, or as JSON."""
+    from kafkatx.acls import enum_text
+
+    rows = [
+        (
+            entry.principal,
+            entry.host,
+            enum_text(entry.permission),
+            enum_text(entry.operation),
+            enum_text(pattern.pattern_type),
+            f"{enum_text(pattern.resource_type)}:{pattern.name}",
+        )
+        for pattern, entry in found
+    ]
+    if as_json:
+        for row in rows:
+            show_json(dict(zip(COLUMNS, row, strict=True)))
+    elif not interactive(sys.stdout):
+        print_rows(rows, COLUMNS if header else ())
+    elif rows:
+        print_table(COLUMNS, rows)

@@ -1,0 +1,1 @@
+"""Nodes about who may do what. Pure."""

@@ -1,0 +1,1 @@
+"""Decisions by access control lists, with Apache Kafka's semantics (``StandardAuthorizerData``). Pure."""

@@ -1,0 +1,1 @@
+"""Authorizers: they decide what principals may do (``kafkatx.interfaces.IAuthorizer``)."""

@@ -1,0 +1,1 @@
+"""Tests of kafkatx.testing.contracts.security."""

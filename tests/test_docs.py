@@ -94,7 +94,7 @@ def resolve(name: str, modules: list[Any]) -> Any:
     if found is None:
         raise AttributeError(name)
     for part in rest:
-        if part in ("groups", "configs", "quotas", "acls"):
+        if part in ("groups", "configs", "quotas", "transactions", "acls"):
             found = getattr(sys.modules[found.__module__], part.capitalize())
         else:
             found = getattr(found, part)

@@ -25,7 +25,7 @@ from tests.copiers.rows import Row
 
 PARTITIONS = 3
 NTH = 5
-KILL_S = 40.0
+KILL_S = 100.0
 """The mean time between two kills of the same copier."""
 
 BROKER_KILL_S = 45.0

@@ -61,7 +61,7 @@ async def _commit(broker: Broker, request: TxnOffsetCommitRequest, version: int)
         return _respond(response)
     partition = TopicPartition(CONSUMER_OFFSETS, broker.groups.topic.partition_of(request.group_id))
     producer = Producer(request.producer_id, request.producer_epoch)
-    token = broker.verifier.pending.begin([partition], producer.id)
+    token = broker.verifier.pending.begin([partition], *producer)
     error = _group_error(broker, plain) or await _verify(broker, request, producer, partition, version)
     in_time = broker.verifier.pending.end(token, partition, producer.id)
     if not error and not in_time:

@@ -51,7 +51,7 @@ def verify(
     if not adds and not enabled:
         return {}
     assert request.transactional_id is not None
-    token = verifier.pending.begin(unverified, producer.id)
+    token = verifier.pending.begin(unverified, *producer)
 
     def finish(results: Results) -> Refusals:
         refusals = {}

@@ -29,7 +29,7 @@ class Verdict:
         self._pending = pending
         self._partition = partition
         self._producer_id, self._epoch = producer_id, epoch
-        self._token = pending.begin([partition.topic_partition], producer_id)
+        self._token = pending.begin([partition.topic_partition], producer_id, epoch)
 
     def check(self) -> None:
         """Check that it stands.

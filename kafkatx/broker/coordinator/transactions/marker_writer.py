@@ -59,8 +59,8 @@ class MarkerWriter:
         :return: also a Deferred of that, which never fails.
         """
         record = LogMarker(marker.commit, coordinator_epoch)
-        self._verifications.marker_written(partition, marker.producer.id)
         bumps_epoch = marker.version >= TV2
+        self._verifications.marker_written(partition, marker.producer, bumps_epoch)
         if partition.topic == CONSUMER_OFFSETS:
             written = self._end_offsets(partition, marker, record, bumps_epoch)
         else:

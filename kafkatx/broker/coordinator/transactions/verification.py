@@ -5,9 +5,9 @@ transaction. From Produce 12 and TxnOffsetCommit 5 on, it adds the partition. Wi
 batch of a producer that was fenced, or whose transaction has ended, would begin a transaction that no marker
 ever ends.
 
-A marker that is written while the question is under way takes the answer back, and also later, until the
-batch is written: :class:`PendingVerifications` tells. It touches the connections to other brokers and the
-clock.
+A marker of that transaction that is written while the question is under way takes the answer back, and also
+later, until the batch is written: :class:`PendingVerifications` tells. It touches the connections to other
+brokers and the clock.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class PendingVerifications:
     """
 
     def __init__(self) -> None:
-        self._begun: dict[tuple[TopicPartition, int], dict[object, None]] = {}
+        self._begun: dict[tuple[TopicPartition, int], dict[object, int]] = {}
 
-    def begin(self, partitions: Collection[TopicPartition], producer_id: int) -> object:
+    def begin(self, partitions: Collection[TopicPartition], producer_id: int, epoch: int) -> object:
         """Begin a question; return its token."""
         token = object()
         for partition in partitions:
-            self._begun.setdefault((partition, producer_id), {})[token] = None
+            self._begun.setdefault((partition, producer_id), {})[token] = epoch
         return token
 
     def end(self, token: object, partition: TopicPartition, producer_id: int) -> bool:
@@ -70,10 +70,22 @@ class PendingVerifications:
         """Return True if no marker was written in a partition since a question, which goes on."""
         return token in self._begun.get((partition, producer_id), ())
 
-    def marker_written(self, partition: TopicPartition, producer_id: int) -> None:
-        """Take back the answers to all questions about a producer in a partition."""
-        if self._begun:
-            self._begun.pop((partition, producer_id), None)
+    def marker_written(self, partition: TopicPartition, producer: Producer, bumped: bool) -> None:
+        """Take back the answers to questions about the transaction in a partition that a marker ends.
+
+        The client of version 2 is answered before the markers of its transaction are written, so that the
+        first batch of the next one may come before them.
+
+        :param producer: as the marker has it.
+        :param bumped: True if its epoch is that after the transaction's (version 2): a question with this
+            epoch is about a later transaction.
+        """
+        key = partition, producer.id
+        if key not in self._begun:
+            return
+        later = {token: epoch for token, epoch in self._begun.pop(key).items() if epoch >= producer.epoch}
+        if bumped and later:
+            self._begun[key] = later
 
 
 class TransactionVerifier:

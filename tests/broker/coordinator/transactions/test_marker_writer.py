@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.transactions.actions import Marker
-from kafkatx.transactions.metadata import Producer
+from kafkatx.transactions.metadata import TV2, Producer
 from kafkatx.types import TopicPartition
 from tests.broker.transactional import TransactionsTestCase
 
@@ -54,9 +54,17 @@ class WriterTests(TransactionsTestCase):
         """A question to the coordinator that is under way is taken back."""
         marker = self.begin()
         pending = self.broker.verifier.pending
-        token = pending.begin([A], marker.producer.id)
+        token = pending.begin([A], *marker.producer)
         self.broker.marker_writer.write(A, marker, 0)
         self.assertFalse(pending.end(token, A, marker.producer.id))
+
+    def test_verifications_of_the_next_transaction(self) -> None:
+        """A marker of version 2 has the epoch of the next transaction, whose questions it does not concern."""
+        marker = self.begin()._replace(version=TV2)
+        pending = self.broker.verifier.pending
+        token = pending.begin([A], *marker.producer)
+        self.broker.marker_writer.write(A, marker, 0)
+        self.assertTrue(pending.end(token, A, marker.producer.id))
 
     def test_later(self) -> None:
         """A marker that waits for its replicas is answered when they have it, in a partition's words."""

@@ -39,14 +39,23 @@ class PendingTests(SynchronousTestCase):
 
     def test_marker(self) -> None:
         """A marker of the producer in the partition takes the answer back, no other marker does."""
-        token = self.pending.begin([A, B], 7)
-        self.pending.marker_written(B, 8)
-        self.pending.marker_written(A, 7)
+        token = self.pending.begin([A, B], 7, 3)
+        self.pending.marker_written(B, Producer(8, 3), False)
+        self.pending.marker_written(A, PRODUCER, False)
         self.assertEqual([self.pending.end(token, one, 7) for one in (A, B)], [False, True])
+
+    def test_marker_of_version_2(self) -> None:
+        """A marker that has the epoch after its transaction's leaves questions about the next one."""
+        before, after = self.pending.begin([A], 7, 2), self.pending.begin([A], 7, 3)
+        self.pending.marker_written(A, PRODUCER, True)
+        self.assertEqual([self.pending.stands(one, A, 7) for one in (before, after)], [False, True])
+        self.pending.marker_written(A, Producer(7, 4), True)
+        self.assertFalse(self.pending.stands(after, A, 7))
+        self.assertEqual(self.pending._begun, {})
 
     def test_several(self) -> None:
         """Each question is ended by itself, and leaves nothing."""
-        one, two = self.pending.begin([A], 7), self.pending.begin([A], 7)
+        one, two = self.pending.begin([A], 7, 3), self.pending.begin([A], 7, 3)
         self.assertTrue(self.pending.end(one, A, 7))
         self.assertTrue(self.pending.end(two, A, 7))
         self.assertFalse(self.pending.end(two, A, 7))

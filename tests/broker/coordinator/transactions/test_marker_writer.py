@@ -59,7 +59,7 @@ class WriterTests(TransactionsTestCase):
         self.assertFalse(pending.end(token, A, marker.producer.id))
 
     def test_verifications_of_the_next_transaction(self) -> None:
-        """A marker of version 2 has the epoch of the next transaction, whose questions it does not concern."""
+        """A marker of version 2 has the epoch of the next transaction, whose questions stand."""
         marker = self.begin()._replace(version=TV2)
         pending = self.broker.verifier.pending
         token = pending.begin([A], *marker.producer)

@@ -16,7 +16,15 @@ from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import client_settings, cluster_options, connect, pairs
 from kafkatx.cli.options.kafka_names import Option, names_argument, refused
 from kafkatx.cli.options.numbers import FiniteRange
-from kafkatx.cli.options.positions import BEGINNING, END, BadPosition, Position, parse, resolve
+from kafkatx.cli.options.positions import (
+    BEGINNING,
+    END,
+    ISOLATION_LEVELS,
+    BadPosition,
+    Position,
+    parse,
+    resolve,
+)
 from kafkatx.cli.options.registry import TYPES, registry_option
 from kafkatx.cli.output.console import BadProperty, ConsoleRenderer
 from kafkatx.cli.output.renderer import (
@@ -51,8 +59,6 @@ The values of POSITION:
   beginning  end  OFFSET  -COUNT (the last COUNT messages)
   s@MS (start at a time in ms)     e@MS (stop before it)
 """
-
-ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 
 _CLIENT = "this command has no settings of the client library; `kafkatx bench consumer -X` has them"
 _BYTES = "keys and values are printed as bytes; --decode and --decode-key decode them by a schema registry"

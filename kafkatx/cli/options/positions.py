@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 LATEST = -1
 EARLIEST = -2
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+"""Names of isolation levels 0 and 1."""
 
 
 class BadPosition(ValueError):

@@ -9,7 +9,9 @@ import click
 
 from kafkatx.cli.options.audit import audit_options
 from kafkatx.cli.options.cluster import cluster_options, command_config, pairs
+from kafkatx.cli.options.kafka_names import Option
 from kafkatx.cli.options.numbers import FiniteRange
+from kafkatx.cli.options.positions import ISOLATION_LEVELS
 from kafkatx.cli.output.terminal import show_json
 
 if TYPE_CHECKING:
@@ -105,6 +107,15 @@ Examples:
     show_default=True,
     help="Position to begin at in the partitions of the first commit.",
 )
+@click.option(
+    "--isolation",
+    cls=Option,
+    aliases=["--isolation-level"],
+    type=click.Choice(ISOLATION_LEVELS),
+    default=ISOLATION_LEVELS[0],
+    show_default=True,
+    help="Isolation level: read_committed leaves out records of open and aborted transactions.",
+)
 @click.option("--headers", is_flag=True, help="Add a column of record headers, without --decode.")
 @click.option(
     "--skip-lost", is_flag=True, help="Go on with a warning if records were deleted before they were loaded."
@@ -138,6 +149,7 @@ def ingest(
     commit_every: float,
     max_records: int | None,
     start: str,
+    isolation: str,
     headers: bool,
     skip_lost: bool,
     master: str,
@@ -172,6 +184,7 @@ def ingest(
             bootstrap,
             client_id="kafkatx-ingest",
             timeout_s=timeout,
+            isolation_level=ISOLATION_LEVELS.index(isolation),
             security=parse_security(command_config()),
         ),
         ingestion.selection(topics, pattern),

@@ -13,7 +13,7 @@ from kafkatx.clientcore.metadata import NO_TOPIC_ID
 from kafkatx.spark.ingest.errors import OffsetsLost
 from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.table.manifest import Manifest
-from kafkatx.spark.offsets import Available, OffsetRange
+from kafkatx.spark.offsets import LATEST, Available, OffsetRange
 from kafkatx.spark.options.limits import rate_limit
 from kafkatx.spark.options.options import Selection, SubscribePattern
 from kafkatx.spark.source.plan import assigned, available
@@ -54,6 +54,7 @@ def pending(cluster: Cluster, options: IngestOptions, last: Manifest | None) -> 
     cluster.forget_metadata()  # or partitions that were added would never be seen
     partitions = assigned(cluster, options.selection)
     logs = available(cluster, partitions)
+    stable = _ends(cluster, logs, options.client.isolation_level)
     ids = _topic_ids(cluster, partitions)
     known = last.next if last else {}
     remade = {name for name, was in (last.topic_ids if last else {}).items() if ids.get(name, was) != was}
@@ -61,10 +62,12 @@ def pending(cluster: Cluster, options: IngestOptions, last: Manifest | None) -> 
     lost = [f"{at}, where offset {known[at]} comes next, is gone" for at in gone]
     ranges = []
     for at in partitions:
-        start = known.get(at, _first(logs[at], options.starting if not known else "earliest"))
+        earliest = known or options.starting == "earliest"
+        start = known.get(at, logs[at].earliest if earliest else stable[at])
         why = _why_lost(at, start, logs[at], at.topic in remade)
         lost += [why] if why else []
-        ranges.append(OffsetRange(*at, logs[at].earliest if why else start, logs[at].latest))
+        start = logs[at].earliest if why else start
+        ranges.append(OffsetRange(*at, start, max(start, stable[at])))
     for why in lost:
         if options.fail_on_data_loss:
             raise OffsetsLost(why)
@@ -72,8 +75,17 @@ def pending(cluster: Cluster, options: IngestOptions, last: Manifest | None) -> 
     return Pending(tuple(ranges), ids, frozenset(gone), moved=bool(lost))
 
 
-def _first(log_has: Available, starting: str) -> int:
-    return log_has.earliest if starting == "earliest" else log_has.latest
+def _ends(
+    cluster: Cluster, logs: Mapping[TopicPartition, Available], isolation_level: int
+) -> dict[TopicPartition, int]:
+    """Return where the records end that may be loaded: at the last stable offset with isolation level 1.
+
+    An earlier commit may have loaded more, with level 0: so this is not the end that a log is known by.
+    """
+    if not isolation_level:
+        return {at: log_has.latest for at, log_has in logs.items()}
+    found = cluster.offsets_of(dict.fromkeys(logs, LATEST), isolation_level)
+    return {at: offset for at, (offset, _) in found.items()}
 
 
 def _why_lost(at: TopicPartition, start: int, log_has: Available, remade: bool) -> str | None:

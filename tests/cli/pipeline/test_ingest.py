@@ -95,7 +95,7 @@ class OptionTests(IngestCase):
         text = (
             "-t u -b h:1 --timeout 5 --format avro --compression none --partition-by date,country --follow "
             "--decode json --time-column at --commit-every 2.5 --max-records 9 --start latest --headers "
-            "--skip-lost --master local[1] --spark-conf spark.x=y=z"
+            "--isolation read_committed --skip-lost --master local[1] --spark-conf spark.x=y=z"
         )
         self.ingest(*text.split(), "--schema", "at TIMESTAMP, country STRING")
         (options,) = self.options
@@ -119,7 +119,8 @@ class OptionTests(IngestCase):
                 fail_on_data_loss=False,
             ),
         )
-        self.assertEqual((options.client.bootstrap, options.client.timeout_s), ("h:1", 5.0))
+        client = options.client
+        self.assertEqual((client.bootstrap, client.timeout_s, client.isolation_level), ("h:1", 5.0, 1))
         self.assertEqual(self.sparks, [("local[1]", {"spark.x": "y=z"})])
 
     def test_pattern(self) -> None:

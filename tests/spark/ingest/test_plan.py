@@ -79,6 +79,21 @@ class PendingTests(SynchronousTestCase):
             self.assertEqual((offsets, found.moved, found.size), ([(4, 5), (9, 9), (2, 4)], False, 3))
         self.assertEqual(len(forgotten), 2)
 
+    def test_open_transaction(self) -> None:
+        """Committed records end at the last stable offset; what was loaded beyond it before is not lost."""
+        cluster = FakeCluster({"t": [(0, 50), (0, 9)]})
+        cluster.stable = {TopicPartition("t", 0): 30}
+        committed_only = ClientSettings("h:1", isolation_level=1)
+        for known, start, end in ((None, 0, 30), ([20, 0], 20, 30), ([40, 0], 40, 40)):
+            last = None if known is None else committed(t=known)
+            given = attrs.evolve(options(), client=committed_only)
+            found = pending(cluster, given, last)
+            self.assertEqual([(item.start, item.end) for item in found.ranges], [(start, end), (0, 9)])
+            self.assertFalse(found.moved)
+        latest = pending(cluster, attrs.evolve(options(starting="latest"), client=committed_only), None)
+        self.assertEqual([(item.start, item.end) for item in latest.ranges], [(30, 30), (9, 9)])
+        self.assertEqual(self.plan(cluster, None)[1], [(0, 50), (0, 9)])
+
     def test_pattern(self) -> None:
         """Topics that were made since are found, and start at their beginnings."""
         cluster = FakeCluster({"t": [(0, 5)], "u": [(1, 2)], "x": [(0, 1)]})

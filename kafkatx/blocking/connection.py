@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any, Protocol
 
@@ -38,6 +38,10 @@ class Channel(Protocol):
     @property
     def closed(self) -> bool:
         """True if it failed or was closed; it cannot be reopened."""
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        """The finalized level of each feature of the cluster, once it is open."""
 
     def open(self) -> None:
         """Connect and negotiate versions, unless that is done."""
@@ -103,6 +107,11 @@ class Connection:
     def closed(self) -> bool:
         """True if it failed or was closed; it cannot be reopened."""
         return self._closed
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        """The finalized level of each feature of the cluster, once it is open."""
+        return self._protocol.features
 
     @property
     def address(self) -> str:

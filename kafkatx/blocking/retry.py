@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 
 from kafkatx.clientcore.backoff import Backoff
+from kafkatx.clientcore.errors import retriable
+from kafkatx.errors import KafkaTXError
+
+if TYPE_CHECKING:
+    from kafkatx.blocking.cluster import Cluster
+
+T = TypeVar("T")
 
 
 @attrs.define
@@ -40,3 +48,18 @@ class RetryDeadline:
             raise error
         self.sleep(self._pause_ms / 1000)
         self._pause_ms = min(self._pause_ms * 2, self.backoff.longest_ms)
+
+
+def retry_until_deadline(cluster: Cluster, limit_s: float, call: Callable[[], T]) -> T:
+    """Call until it succeeds, fails for good, or has failed for *limit_s*.
+
+    :raises KafkaTXError: the error of the last attempt.
+    """
+    patience = RetryDeadline(limit_s, cluster.backoff, cluster.clock, cluster.sleep)
+    while True:
+        try:
+            return call()
+        except KafkaTXError as error:
+            if not retriable(error):
+                raise
+            patience.wait_or_raise(error)

@@ -379,6 +379,7 @@ class FakeChannel:
         self._node = int(host.removeprefix("broker"))
         self._replies: list[Any] = []
         self._opened = False
+        self.features: dict[str, int] = {}
 
     def open(self) -> None:
         """Fail if the broker is down."""

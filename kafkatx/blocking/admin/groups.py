@@ -66,16 +66,19 @@ class Groups:
                 raise
         return from_classic(channel.request(DescribeGroupsRequest([group_id])).groups[0], node)
 
-    def offsets(self, group_id: str) -> dict[TopicPartition, OffsetAndMetadata]:
+    def offsets(self, group_id: str, stable: bool = False) -> dict[TopicPartition, OffsetAndMetadata]:
         """Return all committed offsets of a group, in order of topics; none if it does not exist.
 
+        :param stable: wait until no pending transaction may change them.
         :raises RequestError: UNSUPPORTED_VERSION (a broker older than Kafka 0.10.2), ...
         """
-        return self._coordinators.call(group_id, partial(self._offsets, group_id))
+        return self._coordinators.call(group_id, partial(self._offsets, group_id, stable))
 
-    def _offsets(self, group_id: str, channel: Channel) -> dict[TopicPartition, OffsetAndMetadata]:
+    def _offsets(
+        self, group_id: str, stable: bool, channel: Channel
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
         version = channel.version_for(OffsetFetchRequest)
-        response = channel.request(messages.offsets_request(group_id, version), version)
+        response = channel.request(messages.offsets_request(group_id, version, stable), version)
         return dict(sorted(committed_offsets(group_id, response).items()))
 
     def commit(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

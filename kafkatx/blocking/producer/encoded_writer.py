@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
 
 import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.producer.audit import announcer
 from kafkatx.blocking.producer.sender import Sender, WriteTotals
+from kafkatx.blocking.producer.transaction import Transaction
 from kafkatx.blocking.producer.writer import identity_from
-from kafkatx.blocking.retry import RetryDeadline
-from kafkatx.clientcore.errors import retriable
+from kafkatx.blocking.retry import retry_until_deadline
 from kafkatx.clientcore.producer.accumulator import RecordAccumulator
 from kafkatx.clientcore.producer.batch import NOT_IDEMPOTENT
 from kafkatx.clientcore.producer.config import acks_of, is_idempotent, limits_of
@@ -22,8 +21,6 @@ from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import KafkaTXError
 from kafkatx.records.compression import codec_named
 from kafkatx.types import TopicPartition
-
-T = TypeVar("T")
 
 
 class EncodedWriter:
@@ -35,25 +32,33 @@ class EncodedWriter:
     :param settings: a producer's. ``max.block.ms`` limits how long the producer id and a topic's partitions
         are requested from brokers that do not answer; ``delivery.timeout.ms`` limits failures in a row
         afterwards.
+    :param transaction: that all batches are a part of; the caller begins and ends it.
     :raises ConnectionFailed: no broker answered in time.
     """
 
     def __init__(
-        self, cluster: Cluster, settings: ClientSettings, clock: Callable[[], float] = time.time
+        self,
+        cluster: Cluster,
+        settings: ClientSettings,
+        clock: Callable[[], float] = time.time,
+        transaction: Transaction | None = None,
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._block_s = settings[producer.MAX_BLOCK_MS] / 1000
         idempotent = is_idempotent(settings)
-        id_and_epoch = (
-            self._retry_until_deadline(lambda: identity_from(cluster)) if idempotent else NOT_IDEMPOTENT
-        )
+        id_and_epoch = NOT_IDEMPOTENT
+        if transaction is not None:
+            id_and_epoch = transaction.identity
+        elif idempotent:
+            id_and_epoch = retry_until_deadline(cluster, self._block_s, lambda: identity_from(cluster))
         limits = limits_of(settings)
         if idempotent and id_and_epoch == NOT_IDEMPOTENT:
             limits = attrs.evolve(limits, in_flight=1)
         self._accumulator = RecordAccumulator(
             limits, codec_named(settings[producer.COMPRESSION_TYPE]), id_and_epoch=id_and_epoch
         )
+        self._accumulator.transactional = transaction is not None
         self._sender = Sender(
             cluster,
             self._accumulator,
@@ -61,6 +66,7 @@ class EncodedWriter:
             request_timeout_s=settings[common.REQUEST_TIMEOUT_MS] / 1000,
             delivery_timeout_s=settings[producer.DELIVERY_TIMEOUT_MS] / 1000,
             auditor=announcer(cluster, settings),
+            transaction=transaction,
         )
         self._failure: KafkaTXError | None = None
 
@@ -92,8 +98,10 @@ class EncodedWriter:
         return count
 
     def _partition_count(self, topic: str) -> int:
-        return self._retry_until_deadline(
-            lambda: len(self._cluster.topic(topic, allow_auto_create=True).partitions)
+        return retry_until_deadline(
+            self._cluster,
+            self._block_s,
+            lambda: len(self._cluster.topic(topic, allow_auto_create=True).partitions),
         )
 
     def max_bytes(self) -> int:
@@ -132,15 +140,3 @@ class EncodedWriter:
         except KafkaTXError as error:
             self._failure = error
             raise
-
-    def _retry_until_deadline(self, call: Callable[[], T]) -> T:
-        """Call until it succeeds, fails for good, or ``max.block.ms`` is over."""
-        cluster = self._cluster
-        patience = RetryDeadline(self._block_s, cluster.backoff, cluster.clock, cluster.sleep)
-        while True:
-            try:
-                return call()
-            except KafkaTXError as error:
-                if not retriable(error):
-                    raise
-                patience.wait_or_raise(error)

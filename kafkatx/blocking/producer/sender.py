@@ -9,6 +9,7 @@ import attrs
 
 from kafkatx.blocking.cluster import Cluster
 from kafkatx.blocking.connection import Channel
+from kafkatx.blocking.producer.transaction import Transaction
 from kafkatx.blocking.retry import RetryDeadline
 from kafkatx.blocking.stalls import StallReporter
 from kafkatx.clientcore.leader_hints import of_produce
@@ -63,6 +64,8 @@ class Sender:
     Up to *max_in_flight* requests are in flight. When the oldest fails with a retriable error, the responses
     of all others are awaited first; then each partition's queue decides what is sent again (see
     :mod:`kafkatx.clientcore.producer.partition_queue`).
+
+    :param transaction: that all batches are a part of.
     """
 
     def __init__(
@@ -74,9 +77,13 @@ class Sender:
         request_timeout_s: float,
         delivery_timeout_s: float,
         auditor: Auditor | None = None,
+        transaction: Transaction | None = None,
     ) -> None:
         self.totals = WriteTotals()
         self._auditor = auditor
+        self._transaction = transaction
+        self._transactional_id = None if transaction is None else transaction.transactional_id
+        self._produce_at_most = None if transaction is None else transaction.produce_at_most
         self._cluster = cluster
         self._accumulator = accumulator
         self._acks = acks
@@ -134,8 +141,12 @@ class Sender:
 
     def _send(self, batch: ProducerBatch) -> None:
         channel = self._leader(batch)
-        version = channel.version_for(ProduceRequest)
-        request = produce_request([batch], version, self._acks, self._request_timeout_ms)
+        if self._transaction is not None:
+            self._transaction.admit(batch.topic, batch.partition)
+        version = channel.version_for(ProduceRequest, self._produce_at_most)
+        request = produce_request(
+            [batch], version, self._acks, self._request_timeout_ms, self._transactional_id
+        )
         ticket = channel.send(request, version, expect_reply=self._acks != 0)
         if self._acks:
             self._in_flight.append(_InFlightRequest(batch, channel, ticket))

@@ -9,7 +9,6 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from zope.interface import implementer
 
 from kafkatx.client.registry.client import RegistryClient
-from kafkatx.client.registry.encoder import given_schema
 from kafkatx.clientcore.errors import ClientClosed
 from kafkatx.clientcore.registry import plans
 from kafkatx.clientcore.registry.cache import SchemaCache
@@ -21,6 +20,7 @@ from kafkatx.interfaces import IBatchDecoder, IRegistryDecoder
 from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.records.batch import decode_headers
 from kafkatx.schemas import framing
+from kafkatx.schemas.given import given_schema
 from kafkatx.schemas.messages.errors import BadPayload
 from kafkatx.schemas.messages.format import MessageFormat, Read
 from kafkatx.schemas.types import InvalidSchema

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -20,6 +19,7 @@ from kafkatx.errors import NotPrepared, SettingError
 from kafkatx.interfaces import IHeaderEncoder, IPreparing, IRegistryEncoder
 from kafkatx.networkclient.shared_call import SharedCall
 from kafkatx.schemas import framing
+from kafkatx.schemas.given import given_schema
 from kafkatx.schemas.messages.format import MessageFormat, Write
 from kafkatx.schemas.types import InvalidSchema
 
@@ -147,22 +147,3 @@ class RegistryEncoder:
         if not self._header:
             return write, ()
         return write, ((self._header, framing.header_value(found.guid) + indexes),)
-
-
-def given_schema(setting: str, value: Any) -> Any:
-    """Return the schema that a setting gives; None if it gives none.
-
-    :param value: an object; or text: a schema, or ``@`` and the path of a file that has it.
-    :raises SettingError: the file cannot be read.
-    """
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if not text:
-        return None
-    if not text.startswith("@"):
-        return text
-    try:
-        return Path(text[1:]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise SettingError(f"{setting}={text}: {getattr(error, 'strerror', None) or error}") from error

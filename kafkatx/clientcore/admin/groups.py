@@ -80,8 +80,10 @@ def listings(response: ListGroupsResponse, node_id: int) -> list[GroupListing]:
     ]
 
 
-def offsets_request(group_id: str, version: int) -> OffsetFetchRequest:
+def offsets_request(group_id: str, version: int, stable: bool = False) -> OffsetFetchRequest:
     """Return the request for all offsets of a group.
+
+    :param stable: ask for offsets that no pending transaction may change (KIP-447).
 
     :raises RequestError: UNSUPPORTED_VERSION, the broker is older than Kafka 0.10.2.
     """
@@ -91,7 +93,7 @@ def offsets_request(group_id: str, version: int) -> OffsetFetchRequest:
             "OffsetFetch: the broker cannot list all offsets of a group: that needs Kafka 0.10.2 or later",
         )
     asked = OffsetFetchRequestGroup(group_id, topics=None)
-    return OffsetFetchRequest(group_id, topics=None, groups=[asked])
+    return OffsetFetchRequest(group_id, topics=None, groups=[asked], require_stable=stable)
 
 
 def set_offsets_request(

@@ -17,8 +17,11 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer, registry
 from kafkatx.errors import RequestError, SettingError
 from kafkatx.names import check_topic_name
+from kafkatx.schemas.messages.formats import NAMES
+from kafkatx.spark.options.client import parse_bool
 
 TOPIC = "topic"
+EXACTLY_ONCE = "exactlyOnce"
 _PREFIX = "kafka."
 _WITHOUT_EFFECT = (
     "includeHeaders",  # the source's: a column named headers is written in any case
@@ -31,9 +34,6 @@ _WITHOUT_EFFECT = (
 )
 _PARTS = "the sink has no part that could be replaced: do it with DataFrame operations before"
 _REFUSED = {
-    "key.serializer": "keys are written as they are; use DataFrame operations to serialize them",
-    "value.serializer": "values are written as they are; use DataFrame operations to serialize them",
-    registry.URL.name: "make the column value with kafkatx.spark.to_registry before",
     "partitioner.class": "name the partition in a column of that name",
     **dict.fromkeys(
         ("key.encoder", "value.encoder", "serializer.class", "callback.handler", "event.handler"), _PARTS
@@ -44,6 +44,8 @@ _REFUSED = {
 }
 _DEFAULTS = {"client.id": "kafkatx-spark", "batch.size": str(BATCH_BYTES)}
 """A table's rows are all there: large batches cost no waiting."""
+_EXACTLY_ONCE_DEFAULTS = {producer.TRANSACTION_TIMEOUT_MS.name: str(15 * 60_000)}
+"""A transaction is open until all tasks are done. More than that brokers do not allow by default."""
 
 
 @attrs.frozen
@@ -52,10 +54,12 @@ class SinkOptions:
 
     :ivar topic: of all rows, whatever the column says; None: the column says it.
     :ivar given: the producer's settings as text, by Kafka's names.
+    :ivar exactly_once: write each micro-batch in transactions.
     """
 
     topic: str | None
-    given: Mapping[str, str]
+    given: Mapping[str, str] = attrs.field(repr=False)  # with passwords
+    exactly_once: bool = False
 
     def settings(self) -> ClientSettings:
         """Return the producer's settings.
@@ -63,7 +67,8 @@ class SinkOptions:
         :raises SettingError: one is unknown or has a bad value.
         """
         try:
-            settings = ClientSettings.load("producer", {**_DEFAULTS, **self.given})
+            more = _EXACTLY_ONCE_DEFAULTS if self.exactly_once else {}
+            settings = ClientSettings.load("producer", {**_DEFAULTS, **more, **self.given})
             limits_of(settings)  # what cannot be together
         except SettingError as error:
             raise SettingError(f"{_PREFIX}{error}") from None
@@ -81,14 +86,48 @@ def parse_sink(options: Mapping[str, str]) -> SinkOptions:
     for name, reason in _REFUSED.items():
         if name in ours:
             raise SettingError(f"Kafka option '{name}' is not supported: {reason}")
+    _check_serializers(ours)
     if not ours.get(common.BOOTSTRAP_SERVERS.name, "").strip():
         raise SettingError(
             f"Option 'kafka.{common.BOOTSTRAP_SERVERS.name}' must be specified for configuring Kafka "
             "producer: HOST:PORT[,...]"
         )
-    parsed = SinkOptions(_topic(given), ours)
+    exactly_once = parse_bool(EXACTLY_ONCE, given.get(EXACTLY_ONCE.lower(), "false"))
+    _check_transactional_id(ours.get(producer.TRANSACTIONAL_ID.name, "").strip(), exactly_once)
+    parsed = SinkOptions(_topic(given), ours, exactly_once)
     parsed.settings()
     return parsed
+
+
+def _check_serializers(ours: Mapping[str, str]) -> None:
+    """Check that keys and values are written with schemas of a registry, or as they are."""
+    with_schemas = False
+    for name in (producer.KEY_SERIALIZER.name, producer.VALUE_SERIALIZER.name):
+        if name in ours and ours[name] not in NAMES:
+            raise SettingError(
+                f"Kafka option '{name}' is not supported but for schemas of a registry ({', '.join(NAMES)}):"
+                " use DataFrame operations to serialize in another way"
+            )
+        with_schemas |= name in ours
+    url = registry.URL.name
+    if with_schemas and not ours.get(url, "").strip():
+        raise SettingError(f"Option '{_PREFIX}{url}' must be specified for the schemas of keys and values")
+    if url in ours and not with_schemas:
+        raise SettingError(
+            f"Kafka option '{url}' needs {_PREFIX}{producer.VALUE_SERIALIZER.name} or"
+            f" {_PREFIX}{producer.KEY_SERIALIZER.name}: {', '.join(NAMES)}"
+        )
+
+
+def _check_transactional_id(name: str, exactly_once: bool) -> None:
+    option = f"{_PREFIX}{producer.TRANSACTIONAL_ID.name}"
+    if exactly_once and not name:
+        raise SettingError(
+            f"{EXACTLY_ONCE}=true needs {option}: a name for the transactions of this query, the same in each"
+            " run, which no other query uses"
+        )
+    if name and not exactly_once:
+        raise SettingError(f"Kafka option '{producer.TRANSACTIONAL_ID.name}' needs {EXACTLY_ONCE}=true")
 
 
 def _topic(given: Mapping[str, str]) -> str | None:
@@ -103,10 +142,13 @@ def _topic(given: Mapping[str, str]) -> str | None:
 
 
 def _check_names(given: Mapping[str, str]) -> None:
-    known = {name.lower(): name for name in (TOPIC, *_WITHOUT_EFFECT, f"kafka.{producer.ACKS.name}")}
+    names = (TOPIC, EXACTLY_ONCE, *_WITHOUT_EFFECT, f"{_PREFIX}{producer.ACKS.name}")
+    known = {name.lower(): name for name in names}
     for name in given:
         if name in known or name.startswith(_PREFIX):
             continue
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {known[near[0]]}?" if near else f"a sink has {TOPIC} and kafka.*"
+        hint = (
+            f"did you mean {known[near[0]]}?" if near else f"a sink has {TOPIC}, {EXACTLY_ONCE} and kafka.*"
+        )
         raise SettingError(f"unknown option {name}: {hint}")

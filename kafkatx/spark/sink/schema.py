@@ -15,6 +15,8 @@ As in Spark's ``KafkaWriter``: names are compared exactly, and other columns are
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import attrs
 from pyspark.sql.types import (
     ArrayType,
@@ -49,13 +51,14 @@ class SinkColumns:
     partition: int | None = None
 
 
-def sink_columns(schema: StructType, topic: str | None) -> SinkColumns:
+def sink_columns(schema: StructType, topic: str | None, encoded: Container[str] = ()) -> SinkColumns:
     """Find the columns in a table's schema.
 
     :param topic: the option; with it the column is not looked at, if it has the right type.
+    :param encoded: columns that become messages with schemas, and have any type before.
     :raises SettingError: one is missing or has another type.
     """
-    found = {name: _index(schema, name) for name in _ALLOWED}
+    found = {name: _index(schema, name, name in encoded) for name in _ALLOWED}
     if found["topic"] is None and topic is None:
         raise SettingError(
             "topic option required when no 'topic' attribute is present. Use the topic option for setting a "
@@ -69,9 +72,10 @@ def sink_columns(schema: StructType, topic: str | None) -> SinkColumns:
     return SinkColumns(value, **found)
 
 
-def _index(schema: StructType, name: str) -> int | None:
+def _index(schema: StructType, name: str, any_type: bool) -> int | None:
     """Return the position of the first column of this name.
 
+    :param any_type: do not look at its type.
     :raises SettingError: it has a type that cannot be written.
     """
     names = schema.fieldNames()
@@ -81,8 +85,9 @@ def _index(schema: StructType, name: str) -> int | None:
     # Types in words leave nullability out, which does not matter.
     got = schema.fields[index].dataType.simpleString()
     allowed = [dtype.simpleString() for dtype in _ALLOWED[name]]
-    if got not in allowed:
+    if got not in allowed and not any_type:
+        hint = f"; kafka.{name}.serializer=avro writes any type" if name in ("key", "value") else ""
         raise SettingError(
-            f"{name} attribute unsupported type {got}. {name} must be a(n) {' or '.join(allowed)}"
+            f"{name} attribute unsupported type {got}. {name} must be a(n) {' or '.join(allowed)}{hint}"
         )
     return index

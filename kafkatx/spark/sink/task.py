@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from itertools import chain
 
 import pyarrow as pa
@@ -23,16 +22,23 @@ from kafkatx.spark.sink.columns import by_topic
 from kafkatx.spark.sink.options import SinkOptions
 from kafkatx.spark.sink.partitions import RoundRobin, encoded, highest, largest
 from kafkatx.spark.sink.schema import SinkColumns
+from kafkatx.spark.sink.schemas.encoding import NO_ENCODINGS, Encodings, MessageColumns
 from kafkatx.types import TopicPartition
 
 GATHER_BYTES = 8 << 20
 """Bytes that are gathered before they are sent, so that each of many partitions gets large batches."""
 
 
-def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> WriteTotals:
+def write(
+    options: SinkOptions,
+    columns: SinkColumns,
+    batches: Iterable[pa.RecordBatch],
+    encodings: Encodings = NO_ENCODINGS,
+) -> WriteTotals:
     """Write all rows and wait until they are acknowledged; without rows, connect to no broker.
 
     :param batches: ``pyarrow.RecordBatch`` objects.
+    :param encodings: of columns that are no messages yet.
     :return: what was written.
     :raises ProduceFailed: rows were refused, or not delivered in time; others may have been written.
     :raises BadRow: a row cannot be a record.
@@ -43,16 +49,27 @@ def write(options: SinkOptions, columns: SinkColumns, batches: Iterable[pa.Recor
     if first is None:
         return WriteTotals()
     settings = options.settings()
-    stamp = stamp_of(settings)
-    with ExitStack() as stack:
-        cluster = stack.enter_context(connect(settings))
-        writer = stack.enter_context(EncodedWriter(cluster, settings))
-        task = Task(writer, settings)
-        for batch in _bounded(chain([first], some)):
-            for topic, rows in by_topic(batch, columns, options.topic, stamp):
-                task.add(topic, rows)
-        task.send()
+    with connect(settings) as cluster, EncodedWriter(cluster, settings) as writer:
+        write_rows(writer, settings, options, columns, chain([first], some), encodings)
     return writer.totals
+
+
+def write_rows(
+    writer: EncodedWriter,
+    settings: ClientSettings,
+    options: SinkOptions,
+    columns: SinkColumns,
+    batches: Iterable[pa.RecordBatch],
+    encodings: Encodings,
+) -> None:
+    """Send all rows; the last ones may not be acknowledged yet. Raises as :func:`write`."""
+    stamp = stamp_of(settings)
+    messages = MessageColumns(encodings, columns, options.topic, settings)
+    task = Task(writer, settings)
+    for batch in _bounded(batches):
+        for topic, rows in by_topic(messages.encode(batch), columns, options.topic, stamp):
+            task.add(topic, rows)
+    task.send()
 
 
 def connect(settings: ClientSettings) -> Cluster:

@@ -5,7 +5,7 @@ Spark 4.0 gives Arrow to writers of batches only; there, streams are written fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,33 +15,44 @@ from pyspark.sql.types import StructType
 
 from kafkatx.errors import SettingError
 from kafkatx.spark.one_sentence import one_sentence
-from kafkatx.spark.sink.options import SinkOptions, parse_sink
-from kafkatx.spark.sink.schema import SinkColumns, sink_columns
+from kafkatx.spark.sink.exactly_once.delivery import ExactlyOnce
+from kafkatx.spark.sink.options import EXACTLY_ONCE, SinkOptions, parse_sink
+from kafkatx.spark.sink.schema import sink_columns
+from kafkatx.spark.sink.schemas.resolution import planned, resolved
+from kafkatx.spark.sink.shipped import Shipped
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyspark.sql import Row
 
     from kafkatx.blocking.producer.sender import WriteTotals
+    from kafkatx.spark.sink.exactly_once.attempt import Attempt
 
 _ROWS = 10_000
 _STREAM_ARROW_WRITER: type | None = getattr(datasource, "DataSourceStreamArrowWriter", None)
 
 
 class Delivered(WriterCommitMessage):  # type: ignore[misc]  # pyspark is not type-checked (pyproject.toml)
-    """The records and bytes that a task has written; ``bytes`` counts keys and values."""
+    """The records and bytes that a task has written; ``bytes`` counts keys and values.
 
-    def __init__(self, written: WriteTotals) -> None:
+    :ivar attempt: with ``exactlyOnce=true`` what the task has left for the commit.
+    """
+
+    def __init__(self, written: WriteTotals, attempt: Attempt | None = None) -> None:
         self.records = written.records
         self.bytes = written.bytes
+        self.attempt = attempt
 
 
 class _TopicWriter:
-    """A writer of rows; there is nothing to commit, and nothing that could be taken back."""
+    """A writer of rows; at least once there is nothing to commit, and nothing that could be taken back."""
 
-    def __init__(self, options: SinkOptions, columns: SinkColumns) -> None:
+    def __init__(self, options: SinkOptions, schema: StructType) -> None:
+        encodings = planned(options, schema)
         self._options = options
-        self._columns = columns
+        self._columns = sink_columns(schema, options.topic, encodings.columns)
+        self._encodings = Shipped(lambda: resolved(options, encodings, schema))
+        self._exactly_once = ExactlyOnce(options) if options.exactly_once else None
 
     @one_sentence()
     def write(self, iterator: Iterator[RecordBatch]) -> Delivered:
@@ -49,29 +60,56 @@ class _TopicWriter:
 
         :raises KafkaTXError: as :func:`kafkatx.spark.sink.task.write`.
         """
+        encodings = self._encodings.get()
+        if self._exactly_once is not None:
+            attempt = self._exactly_once.write(self._columns, iterator, encodings)
+            return Delivered(attempt.totals, attempt)
         from kafkatx.spark.sink.task import write
 
-        return Delivered(write(self._options, self._columns, iterator))
+        return Delivered(write(self._options, self._columns, iterator, encodings))
 
 
 class BatchTopicWriter(_TopicWriter, DataSourceArrowWriter):  # type: ignore[misc]  # as above
     """The writer of ``df.write``."""
 
 
-class StreamTopicWriter(_TopicWriter, _STREAM_ARROW_WRITER or datasource.DataSourceStreamWriter):  # type: ignore[misc]
+class _StreamWriter(_TopicWriter):
+    """A writer of micro-batches."""
+
+    @one_sentence()
+    def commit(self, messages: Sequence[Delivered | None], batchId: int) -> None:
+        """Commit what the tasks of a micro-batch have written, on the driver.
+
+        :raises KafkaTXError: as :func:`kafkatx.spark.sink.exactly_once.batch_commit.commit_batch`.
+        """
+        if self._exactly_once is not None:
+            self._exactly_once.commit(_attempts(messages), batchId)
+
+    def abort(self, messages: Sequence[Delivered | None], batchId: int) -> None:
+        """Take back what the tasks of a micro-batch have written, if that is possible and not committed."""
+        if self._exactly_once is not None:
+            self._exactly_once.abort(_attempts(messages), batchId)
+
+
+class StreamTopicWriter(_StreamWriter, _STREAM_ARROW_WRITER or datasource.DataSourceStreamWriter):  # type: ignore[misc]
     """The writer of ``df.writeStream``, from Arrow."""
 
 
-class RowStreamTopicWriter(_TopicWriter, datasource.DataSourceStreamWriter):  # type: ignore[misc]  # as above
+class RowStreamTopicWriter(_StreamWriter, datasource.DataSourceStreamWriter):  # type: ignore[misc]  # as above
     """The writer of ``df.writeStream``, from rows."""
 
-    def __init__(self, options: SinkOptions, columns: SinkColumns, schema: StructType) -> None:
-        super().__init__(options, columns)
+    def __init__(self, options: SinkOptions, schema: StructType) -> None:
+        super().__init__(options, schema)
         self._schema = schema
 
     def write(self, iterator: Iterator[Row]) -> Delivered:
         """Write one task's ``pyspark.sql.Row`` objects; raises as :meth:`StreamTopicWriter.write`."""
         return super().write(arrow_batches(iterator, self._schema))
+
+
+def _attempts(messages: Sequence[Delivered | None]) -> list[Attempt]:
+    """Return what the tasks have left; those that have failed are left out."""
+    return [one.attempt for one in messages if one is not None and one.attempt is not None]
 
 
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> BatchTopicWriter:
@@ -81,12 +119,17 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
     :raises SettingError: an option, the schema or the mode is not possible.
     """
     parsed = parse_sink(options)
+    if parsed.exactly_once:
+        raise SettingError(
+            f"{EXACTLY_ONCE}=true is for streams: a batch that is run again has no number to know it by;"
+            " leave it out, or write by writeStream with trigger(availableNow=True)"
+        )
     if overwrite:
         raise SettingError(
             "Save mode overwrite not allowed for Kafka: a topic cannot be replaced; use append"
         )
     # The brokers are not asked here: tasks wait for those that are away when the query starts.
-    return BatchTopicWriter(parsed, sink_columns(schema, parsed.topic))
+    return BatchTopicWriter(parsed, schema)
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType) -> StreamTopicWriter | RowStreamTopicWriter:
@@ -95,10 +138,8 @@ def stream_writer(options: Mapping[str, str], schema: StructType) -> StreamTopic
     :raises SettingError: an option or the schema is not possible.
     """
     parsed = parse_sink(options)
-    columns = sink_columns(schema, parsed.topic)
-    if _STREAM_ARROW_WRITER is None:
-        return RowStreamTopicWriter(parsed, columns, schema)
-    return StreamTopicWriter(parsed, columns)
+    made = StreamTopicWriter if _STREAM_ARROW_WRITER is not None else RowStreamTopicWriter
+    return made(parsed, schema)
 
 
 def arrow_batches(rows: Iterable[Row], schema: StructType) -> Iterator[RecordBatch]:

@@ -73,7 +73,7 @@ class ParseSinkTests(SynchronousTestCase):
         for part in ("key.encoder", "value.encoder", "serializer.class", "callback.handler", "event.handler"):
             self.assertIn(f"'{part}' is not supported", self.refused(**{f"kafka.{part}": "x"}))
         self.assertIn("'kafkatx.endpoint' is not supported", self.refused(kafka_kafkatx_endpoint="x"))
-        self.assertIn("no transactions", self.refused(kafka_transactional_id="x"))
+        self.assertIn("needs exactlyOnce=true", self.refused(kafka_transactional_id="x"))
         self.assertIn("PLAINTEXT", self.refused(kafka_security_protocol="SASL_SSL"))
 
     def test_bad_values(self) -> None:

@@ -11,7 +11,7 @@ from kafkatx.clientcore.group.offsets import ConsumerGroupMetadata, OffsetAndMet
 from kafkatx.clientcore.producer.batch import ProducerIdAndEpoch
 from kafkatx.clientcore.producer.requests import read_producer_id
 from kafkatx.clientcore.producer.transactions import requests
-from kafkatx.clientcore.producer.transactions.machine import IMPLICIT_VERSION, TransactionMachine
+from kafkatx.clientcore.producer.transactions.machine import FEATURE, IMPLICIT_VERSION, TransactionMachine
 from kafkatx.errors import KafkaTXError, RequestError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.types import TopicPartition
@@ -21,7 +21,6 @@ from kafkatx.wire.schema import Message
 T = TypeVar("T")
 
 LANE = "transaction"
-FEATURE = "transaction.version"
 
 
 class TransactionCoordinator:

@@ -17,8 +17,9 @@ from kafkatx.clientcore.producer.transactions.errors import AbortRequired, Trans
 from kafkatx.clientcore.producer.transactions.states import TRANSITIONS, Event, State, after
 from kafkatx.types import TopicPartition
 
+FEATURE = "transaction.version"
 IMPLICIT_VERSION = 2
-"""The level of the feature ``transaction.version`` from which requests add partitions by themselves."""
+"""The level of that feature from which requests add partitions by themselves."""
 
 
 class TransactionMachine:

@@ -171,7 +171,8 @@ clients: install
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.
 faults: install
 	@$(BIN)/python -m tests.run tests.faults.full_disk tests.faults.kill tests.faults.power_cut tests.faults.groups \
-	  tests.faults.many_brokers tests.faults.client_suite tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_standalone
+	  tests.faults.many_brokers tests.faults.client_suite tests.faults.ingest tests.faults.spark_restarts tests.faults.spark_sink \
+	  tests.faults.spark_standalone
 
 # Bounded: MINUTES of faults, and at most fifteen more for start, settling and checks.
 faults-cluster: install

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.blocking.retry import RetryDeadline
+from kafkatx.blocking.retry import RetryDeadline, retry_until_deadline
 from kafkatx.clientcore.errors import ConnectionFailed
+from kafkatx.errors import ErrorCode, RequestError
+from tests.blocking.fakes import FakeCluster
 
 
 class RetryTests(SynchronousTestCase):
@@ -36,3 +38,19 @@ class RetryTests(SynchronousTestCase):
             patience.wait_or_raise(ConnectionFailed("gone"))
             patience.reset()
         self.assertAlmostEqual(self.now, 1.0)
+
+    def test_until_deadline(self) -> None:
+        """A call is repeated until it succeeds, fails for good, or the time is over."""
+        cluster = FakeCluster().client()
+        errors: list[Exception] = [ConnectionFailed("away"), ConnectionFailed("away")]
+
+        def call() -> str:
+            if errors:
+                raise errors.pop()
+            return "done"
+
+        self.assertEqual(retry_until_deadline(cluster, 3.0, call), "done")
+        errors.append(RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        self.assertRaises(RequestError, retry_until_deadline, cluster, 3.0, call)
+        errors += [ConnectionFailed("away")] * 100
+        self.assertRaises(ConnectionFailed, retry_until_deadline, cluster, 3.0, call)

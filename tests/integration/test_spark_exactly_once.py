@@ -1,6 +1,6 @@
 """``exactlyOnce=true`` in a real Spark with a real broker: each row once, whatever dies when.
 
-Here the sink's processes die, in a Spark that goes on; ``make faults-spark`` kills all of Spark.
+Here the sink's processes die, in a Spark that goes on; ``tests/faults/spark_sink.py`` kills all of Spark.
 """
 
 from __future__ import annotations

@@ -273,6 +273,76 @@ class ColumnTests(SchemaCase):
         self.assertEqual(topic.select(column.alias("it")).where("it.client IS NOT NULL").count(), 2)
 
 
+class SinkTests(SchemaCase):
+    def options(self, **more: str) -> dict[str, str]:
+        """Options of the sink, with ``_`` for ``.``."""
+        named = {name.replace("_", "."): value for name, value in more.items()}
+        return {
+            "kafka.bootstrap.servers": self.broker.bootstrap,
+            "topic": self.topic,
+            "kafka.schema.registry.url": self.url,
+            "kafka.value.serializer": "avro",
+            **named,
+        }
+
+    def test_rows(self) -> None:
+        """Rows are written with the table's own schema, and Confluent's deserializer reads them; a field that
+        is added is another version, and a column that the schema lacks an error."""
+        from confluent_kafka.schema_registry import SchemaRegistryClient
+        from confluent_kafka.schema_registry.avro import AvroDeserializer
+        from confluent_kafka.serialization import MessageField, SerializationContext
+        from pyspark.errors import PySparkException
+
+        spark = shared_spark()
+        first = spark.sql(
+            "SELECT struct(cast(id AS string) name, timestamp '2015-05-19 10:00:00.123456' at,"
+            " map('a', cast(id AS int)) counts, array(id, null) list) value, cast(id AS int) key"
+            " FROM range(2)"
+        )
+        second = spark.sql("SELECT struct('2' name, 1.5D price) value, 2 key")
+        options = self.options(kafka_key_serializer="avro")
+        first.write.format("kafkatx").options(**options).mode("append").save()
+        more = {"kafka.use.latest.version": "true", "kafka.auto.register.schemas": "false"}
+        with self.assertRaises(PySparkException) as caught:
+            second.write.format("kafkatx").options(**options, **more).mode("append").save()
+        self.assertIn(f"subject {self.topic}-value has no field price", str(caught.exception))
+        wider = second.selectExpr(
+            "struct(value.name, timestamp '2015-05-19 10:00:00' at, map('a', 2) counts, array(2L) list,"
+            " value.price) value",
+            "key",
+        )
+        wider.write.format("kafkatx").options(**options).mode("append").save()
+        read = AvroDeserializer(SchemaRegistryClient({"url": self.url}))
+        topic = spark.read.format("kafkatx").options(
+            **{"kafka.bootstrap.servers": self.broker.bootstrap, "subscribe": self.topic}
+        )
+        found = {
+            read(bytes(row.key), SerializationContext(self.topic, MessageField.KEY)): read(
+                bytes(row.value), SerializationContext(self.topic, MessageField.VALUE)
+            )
+            for row in topic.load().collect()
+        }
+        names = {key: (value["name"], value["counts"], value["list"]) for key, value in found.items()}
+        self.assertEqual(
+            names, {0: ("0", {"a": 0}, [0, None]), 1: ("1", {"a": 1}, [1, None]), 2: ("2", {"a": 2}, [2])}
+        )
+        self.assertEqual(found[0]["at"].microsecond, 123456)
+        self.assertEqual([value.get("price") for _, value in sorted(found.items())], [None, None, 1.5])
+
+    def test_bad_row(self) -> None:
+        """A row that does not fit its schema fails the write, with topic, field and subject."""
+        from pyspark.errors import PySparkException
+
+        fields = [{"name": "id", "type": "long"}]
+        frame = shared_spark().sql("SELECT struct(nullif(id, 3) id) value FROM range(5)")
+        options = self.options(kafka_kafkatx_value_schema=schema(fields))
+        with self.assertRaises(PySparkException) as caught:
+            frame.write.format("kafkatx").options(**options).mode("append").save()
+        said = f"topic {self.topic}: a value does not fit the schema of subject {self.topic}-value"
+        self.assertIn(said, str(caught.exception))
+        self.assertIn("on field id", str(caught.exception))
+
+
 class JsonTests(SchemaCase):
     def test_json_schema(self) -> None:
         """JSON with a schema is checked by the producer, and its columns are the schema's."""

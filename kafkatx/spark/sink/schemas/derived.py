@@ -1,7 +1,9 @@
 """Avro schemas of Spark's types, for tables that are written without a schema of their own. Pure.
 
-As Spark's ``to_avro`` makes them: a type that may be null is a union of null and the type, with the default
-null. Records in records are named by their fields: ``order.place`` is the record ``order_place``.
+All that is in a record, an array or a map is a union of null and its type, with the default null in records,
+whatever Spark knows of nulls: that depends on how a table was made, and a schema whose fields all have
+defaults can change with the table. Records in records are named by their fields: ``order.place`` is the
+record ``order_place``.
 """
 
 from __future__ import annotations
@@ -70,9 +72,9 @@ def _avro(dtype: DataType, name: str) -> Any:
             "scale": dtype.scale,
         }
     if isinstance(dtype, ArrayType):
-        return {"type": "array", "items": _nullable(dtype.elementType, dtype.containsNull, name)}
+        return {"type": "array", "items": ["null", _avro(dtype.elementType, name)]}
     if isinstance(dtype, MapType) and isinstance(dtype.keyType, StringType):
-        return {"type": "map", "values": _nullable(dtype.valueType, dtype.valueContainsNull, name)}
+        return {"type": "map", "values": ["null", _avro(dtype.valueType, name)]}
     if isinstance(dtype, StructType):
         return {"type": "record", "name": name, "fields": [_field(field, name) for field in dtype.fields]}
     raise SettingError(
@@ -87,13 +89,8 @@ def _field(field: Any, record: str) -> dict[str, Any]:
             f"{record}: Avro has no fields with the name {field.name!r}: rename the column, with letters,"
             " digits and underscores"
         )
-    avro = {"name": field.name, "type": _nullable(field.dataType, field.nullable, f"{record}_{field.name}")}
-    return avro | {"default": None} if field.nullable else avro
-
-
-def _nullable(dtype: DataType, nullable: bool, name: str) -> Any:
-    found = _avro(dtype, name)
-    return ["null", found] if nullable else found
+    avro = _avro(field.dataType, f"{record}_{field.name}")
+    return {"name": field.name, "type": ["null", avro], "default": None}
 
 
 def record_name(topic: str) -> str:

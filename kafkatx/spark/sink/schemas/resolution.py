@@ -14,9 +14,9 @@ from kafkatx.clientcore.tables import producer
 from kafkatx.clientcore.tables import registry as table
 from kafkatx.errors import SettingError
 from kafkatx.schemas.given import given_schema
+from kafkatx.schemas.messages import avro
 from kafkatx.schemas.messages.formats import NAMES, new_format
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
-from kafkatx.spark.ingest.decoder.schema_columns import schema_columns
 from kafkatx.spark.sink.options import SinkOptions
 from kafkatx.spark.sink.schemas.derived import avro_schema, record_name
 from kafkatx.spark.sink.schemas.encoding import ANY_TOPIC, Encoding, Encodings, Subject, look_up
@@ -137,10 +137,21 @@ def _check_fields(encoding: Encoding, subject: Subject, dtype: DataType) -> None
     """
     if encoding.kind is SchemaType.JSON or not isinstance(dtype, StructType):
         return
-    known = {name for name, _ in schema_columns(subject.schema, subject.dependencies)}
+    known = _field_names(subject)
     missing = [name for name in dtype.fieldNames() if name not in known]
     if missing:
         raise SettingError(
             f"{encoding.column}: the schema of subject {subject.name} has no field {', '.join(missing)}; it"
             f" has {', '.join(sorted(known))}"
         )
+
+
+def _field_names(subject: Subject) -> set[str]:
+    """Return the names of the fields of a schema's record or message; none if it is of single values."""
+    if subject.schema.type is SchemaType.AVRO:
+        parsed, _ = avro.parse(subject.schema, subject.dependencies)
+        return {field["name"] for field in parsed["fields"]} if "fields" in parsed else set()
+    from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses
+
+    message = MessageClasses(subject.schema, subject.dependencies).at((0,))
+    return {field.name for field in message.DESCRIPTOR.fields}

@@ -14,7 +14,7 @@ from kafkatx.wire.messages.end_txn import EndTxnRequest
 from kafkatx.wire.messages.list_transactions import ListTransactionsRequest
 from kafkatx.wire.messages.produce import ProduceRequest
 from kafkatx.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
-from tests.blocking.fakes import LOSE_REPLY
+from tests.blocking.fakes import LOSE_REPLY, LOSE_REQUEST
 from tests.blocking.transactional import TransactionalCluster
 from tests.spark.sink.exactly_once.streams import QUERY, Run, options
 
@@ -128,6 +128,17 @@ class FailureTests(RunCase):
         self.query.start()
         self.assertEqual((self.cluster.open_ids(), self.cluster.committed), ([], [b"a"]))
         self.query.abort([], 1)
+
+    def test_abort_before_the_outcome(self) -> None:
+        """A batch whose decision may still come through is not aborted: the next start finds it undecided."""
+        found = [self.query.write(self.query.start(), 0, [b"a"])]
+        self.cluster.faults[EndTxnRequest].extend([LOSE_REQUEST] * 9)
+        self.refused(self.query.commit, found, 0)
+        self.cluster.faults.clear()
+        self.query.abort(found, 0)
+        self.assertEqual(sorted(self.cluster.open_ids()), ["query", "query-task-0-0"])
+        self.whole(0, b"a")
+        self.assertEqual((self.cluster.committed, self.cluster.open_ids()), ([b"a"], []))
 
     def test_lost_replies(self) -> None:
         """Replies that are lost change nothing."""

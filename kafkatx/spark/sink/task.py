@@ -22,7 +22,7 @@ from kafkatx.spark.sink.columns import by_topic
 from kafkatx.spark.sink.options import SinkOptions
 from kafkatx.spark.sink.partitions import RoundRobin, encoded, highest, largest
 from kafkatx.spark.sink.schema import SinkColumns
-from kafkatx.spark.sink.schemas.encoding import NO_ENCODINGS, Encodings, MessageColumns
+from kafkatx.spark.sink.schemas.message_columns import NO_ENCODINGS, Encodings, MessageColumns
 from kafkatx.types import TopicPartition
 
 GATHER_BYTES = 8 << 20

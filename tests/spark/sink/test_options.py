@@ -22,6 +22,11 @@ def parse(**options: str) -> SinkOptions:
     return parse_sink(CaseInsensitiveDict({**BOOTSTRAP, **named}))
 
 
+def exactly_once(**options: str) -> SinkOptions:
+    """Options with all that ``exactlyOnce`` needs."""
+    return parse(**{"exactlyOnce": "true", "kafka_transactional_id": "q", **options})
+
+
 class ParseSinkTests(SynchronousTestCase):
     def refused(self, **options: str) -> str:
         """Return the error of impossible options."""
@@ -96,3 +101,15 @@ class ParseSinkTests(SynchronousTestCase):
     def test_without_effect(self) -> None:
         """Options that Spark itself adds, and options of its source, are accepted."""
         parse(checkpointLocation="x", queryName="q", path="p", includeHeaders="true")
+
+    def test_exactly_once(self) -> None:
+        """An id is needed, and idempotence; the time-out is the longest that brokers allow by default."""
+        self.assertEqual(exactly_once().settings()[producer.TRANSACTION_TIMEOUT_MS], 900_000)
+        given = exactly_once(kafka_transaction_timeout_ms="5000")
+        self.assertEqual(given.settings()[producer.TRANSACTION_TIMEOUT_MS], 5000)
+        error = self.assertRaises(SettingError, exactly_once, kafka_transactional_id=" ")
+        self.assertIn("exactlyOnce=true needs kafka.transactional.id", str(error))
+        error = self.assertRaises(SettingError, exactly_once, exactlyonce="false")
+        self.assertIn("'transactional.id' needs exactlyOnce=true", str(error))
+        self.assertIn("acks=all", str(self.assertRaises(SettingError, exactly_once, kafka_acks="1")))
+        self.assertIn("exactlyOnce=x", str(self.assertRaises(SettingError, exactly_once, exactlyonce="x")))

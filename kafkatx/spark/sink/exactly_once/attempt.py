@@ -21,7 +21,7 @@ from kafkatx.spark.sink.exactly_once.batch_start import BatchStart
 from kafkatx.spark.sink.exactly_once.decision import Part, task_id
 from kafkatx.spark.sink.options import SinkOptions
 from kafkatx.spark.sink.schema import SinkColumns
-from kafkatx.spark.sink.schemas.encoding import Encodings
+from kafkatx.spark.sink.schemas.message_columns import Encodings
 from kafkatx.types import TopicPartition
 
 QUERY_ID = "sql.streaming.queryId"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kafkatx.spark.sink.exactly_once.attempt import Attempt
     from kafkatx.spark.sink.exactly_once.batch_start import BatchStart
-    from kafkatx.spark.sink.schemas.encoding import Encodings
+    from kafkatx.spark.sink.schemas.message_columns import Encodings
 
 
 class ExactlyOnce:

@@ -19,7 +19,7 @@ from kafkatx.schemas.messages.formats import NAMES, new_format
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from kafkatx.spark.sink.options import SinkOptions
 from kafkatx.spark.sink.schemas.derived import avro_schema, record_name
-from kafkatx.spark.sink.schemas.encoding import ANY_TOPIC, Encoding, Encodings, Subject, look_up
+from kafkatx.spark.sink.schemas.message_columns import ANY_TOPIC, Encoding, Encodings, Subject, look_up
 
 _SERIALIZERS = {"key": producer.KEY_SERIALIZER, "value": producer.VALUE_SERIALIZER}
 _SCHEMAS = {"key": table.KEY_SCHEMA, "value": table.VALUE_SCHEMA}

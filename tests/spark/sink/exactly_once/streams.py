@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.errors import KafkaTXError
 from kafkatx.spark.sink import task
 from kafkatx.spark.sink.exactly_once import attempt as attempts
 from kafkatx.spark.sink.exactly_once.attempt import Attempt, Place
 from kafkatx.spark.sink.exactly_once.delivery import ExactlyOnce
 from kafkatx.spark.sink.options import SinkOptions, parse_sink
 from kafkatx.spark.sink.schema import SinkColumns
-from kafkatx.spark.sink.schemas.encoding import NO_ENCODINGS
+from kafkatx.spark.sink.schemas.message_columns import NO_ENCODINGS
 from tests.blocking.transactional import Killed, TransactionalCluster
 
 OPTIONS = {
@@ -121,3 +123,18 @@ class Stream:
                 if not self._kills_tasks:
                     raise
         raise AssertionError("a task was killed three times")
+
+
+class RunCase(SynchronousTestCase):
+    def setUp(self) -> None:
+        """A cluster, and a run of a query."""
+        self.cluster = TransactionalCluster()
+        self.query = Run(self.cluster, self.patch)
+
+    def refused(self, call: Any, *arguments: Any) -> str:
+        """Return the message of an error."""
+        return str(self.assertRaises(KafkaTXError, call, *arguments))
+
+    def whole(self, batch_id: int, *values: bytes) -> None:
+        """Write a batch with one task."""
+        self.query.commit([self.query.write(self.query.start(), batch_id, values)], batch_id)

@@ -1,81 +1,16 @@
-"""Tests of kafkatx.spark.sink.schemas.encoding and resolution, with a registry in memory."""
+"""Tests of kafkatx.spark.sink.schemas.message_columns, with a registry in memory."""
 
 from __future__ import annotations
 
 import json
-import pickle
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.types import StructType
-from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.errors import KafkaTXError
 from kafkatx.schemas.framing import prefix
-from kafkatx.schemas.messages.formats import new_format
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.sink.encoder import BadRow
-from kafkatx.spark.sink.options import SinkOptions, parse_sink
-from kafkatx.spark.sink.schema import sink_columns
-from kafkatx.spark.sink.schemas.encoding import NO_ENCODINGS, Encodings, MessageColumns
-from kafkatx.spark.sink.schemas.resolution import planned, resolved
-from tests.schemas.http_registry import HttpRegistry
-
-ORDER = StructType().add("id", "long").add("item", "string")
-TABLE = StructType().add("value", ORDER).add("key", "integer").add("topic", "string")
-ARROW = pa.struct([("id", pa.int64()), ("item", pa.string())])
-AVRO = json.dumps(
-    {
-        "type": "record",
-        "name": "Order",
-        "namespace": "acme",
-        "fields": [{"name": "id", "type": "long"}, {"name": "item", "type": ["null", "string"]}],
-    }
-)
-JSON = json.dumps({"type": "object", "title": "Order", "properties": {"id": {"type": "integer"}}})
-PROTO = 'syntax = "proto3"; message Order { int64 id = 1; string item = 2; }'
-
-
-def table(*rows: tuple[Any, Any, Any]) -> Any:
-    """A batch of (value, key, topic)."""
-    values, keys, topics = zip(*rows, strict=True)
-    arrays = [pa.array(values, ARROW), pa.array(keys, pa.int32()), pa.array(topics, pa.string())]
-    return pa.RecordBatch.from_arrays(arrays, names=["value", "key", "topic"])
-
-
-class SchemasCase(SynchronousTestCase):
-    def setUp(self) -> None:
-        """Start a registry."""
-        self.server = HttpRegistry()
-        self.server.__enter__()
-        self.addCleanup(self.server.__exit__)
-        self.registry = self.server.registry
-
-    def options(self, topic: str | None = "t", **more: str) -> SinkOptions:
-        """Options, with ``_`` for ``.``."""
-        given = {name.replace("_", "."): value for name, value in more.items()}
-        if topic is not None:
-            given["topic"] = topic
-        servers = {"kafka.bootstrap.servers": "h:1", "kafka.schema.registry.url": self.server.url}
-        return parse_sink({**servers, "kafka.value.serializer": "avro", **given})
-
-    def encodings(self, options: SinkOptions, schema: StructType = TABLE) -> Encodings:
-        """The encodings as a task gets them."""
-        found = resolved(options, planned(options, schema), schema)
-        return pickle.loads(pickle.dumps(found))  # type: ignore[no-any-return]
-
-    def encode(self, batch: Any, **options: Any) -> Any:
-        """Encode a batch as a task does."""
-        made = self.options(**options)
-        encodings = self.encodings(made)
-        self.asked = len(self.registry.requests)
-        columns = sink_columns(TABLE, made.topic, ["key", "value"])
-        return MessageColumns(encodings, columns, made.topic, made.settings()).encode(batch)
-
-    def read(self, message: bytes, kind: SchemaType = SchemaType.AVRO) -> Any:
-        """Read a message as its id says."""
-        schema = self.registry.schema(int.from_bytes(message[1:5], "big"))
-        return new_format(kind).reader(schema, {}, None)(message, 5)
+from tests.spark.sink.schemas.cases import AVRO, JSON, PROTO, SchemasCase, table
 
 
 class EncodeTests(SchemasCase):
@@ -180,55 +115,3 @@ class EncodeTests(SchemasCase):
                 f"topic {name}: a value does not fit the schema of subject {name}-value", str(error)
             )
             self.assertIn(field, str(error))
-
-
-class RefusedTests(SchemasCase):
-    def refused(self, schema: StructType = TABLE, **more: Any) -> str:
-        """Return the error of impossible settings, before the registry is asked."""
-
-        def plan() -> None:
-            planned(self.options(**more), schema)
-
-        error = self.assertRaises(SettingError, plan)
-        self.assertEqual(self.registry.requests, [])
-        return str(error)
-
-    def test_settings(self) -> None:
-        """Wrong settings name their option."""
-        self.assertIn("'value.serializer' is not supported", self.refused(kafka_value_serializer="string"))
-        self.assertIn("value.schema is not set", self.refused(kafka_value_serializer="json-schema"))
-        self.assertIn("kafka.kafkatx.value.schema", self.refused(kafka_kafkatx_value_schema="{"))
-        self.assertIn("No such file", self.refused(kafka_kafkatx_value_schema="@/nowhere"))
-        self.assertIn("the strategies are", self.refused(kafka_value_subject_name_strategy="X"))
-        self.assertIn(
-            "the id before the message only", self.refused(kafka_value_schema_id_serializer="header")
-        )
-        no_url = {"kafka.bootstrap.servers": "h:1", "kafka.value.serializer": "avro"}
-        self.assertIn("schema.registry.url", str(self.assertRaises(SettingError, parse_sink, no_url)))
-        unused = {"kafka.bootstrap.servers": "h:1", "kafka.schema.registry.url": "http://h"}
-        self.assertIn("kafka.value.serializer", str(self.assertRaises(SettingError, parse_sink, unused)))
-
-    def test_missing_fields(self) -> None:
-        """Columns that the schema lacks would be lost: an error names them and the subject."""
-        wide = StructType().add("value", StructType().add("id", "long").add("price", "double"))
-        for name, text in (("avro", AVRO), ("protobuf", PROTO)):
-            options = self.options(kafka_value_serializer=name, kafka_kafkatx_value_schema=text, topic=name)
-            error = self.assertRaises(SettingError, self.encodings, options, wide)
-            self.assertIn(f"subject {name}-value has no field price; it has id, item", str(error))
-
-    def test_another_language(self) -> None:
-        """A subject of another language is told of."""
-        self.registry.add("t-value", JSON, SchemaType.JSON)
-        more = {"kafka_use_latest_version": "true", "kafka_auto_register_schemas": "false"}
-        error = self.assertRaises(KafkaTXError, self.encodings, self.options(**more))
-        self.assertIn("is of type JSON, not AVRO", str(error))
-
-    def test_without(self) -> None:
-        """Without a serializer no registry is asked, and columns are as they are."""
-        options = parse_sink({"kafka.bootstrap.servers": "h:1", "topic": "t"})
-        self.assertEqual(self.encodings(options), NO_ENCODINGS)
-        batch = table((None, 1, "x"))
-        made = MessageColumns(
-            NO_ENCODINGS, sink_columns(TABLE, "t", ["key", "value"]), "t", options.settings()
-        )
-        self.assertIs(made.encode(batch), batch)

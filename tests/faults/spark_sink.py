@@ -120,7 +120,7 @@ class SinkTests(SynchronousTestCase):
             self.kill(driver)
 
     def copied(self) -> Counter[bytes]:
-        """How often each value is in the topic, for readers of committed records."""
+        """Count each value in the topic, as a reader of committed records."""
         found: Counter[bytes] = Counter()
         with Cluster(self.bootstrap) as cluster:
             for partition, (end, _) in cluster.offsets("out", {0: -1, 1: -1}, 1).items():

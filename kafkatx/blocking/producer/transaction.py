@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class TransactionHandle:
-    """The identity of a transaction; picklable: whoever has it can end the transaction.
+    """The identity of a transaction; picklable, for the process that ends it.
 
     :ivar implicit: True in protocol 2; see :mod:`kafkatx.clientcore.producer.transactions.machine`.
     """
@@ -132,7 +132,7 @@ class Transaction:
     def end(self, committed: bool) -> None:
         """Commit or abort; the next transaction is begun, with the identity that the coordinator gives.
 
-        :raises RequestError: PRODUCER_FENCED, ...: it was ended by somebody else.
+        :raises RequestError: PRODUCER_FENCED, ...: it was ended by another process, or by its time-out.
         :raises ConnectionFailed: the outcome is not known.
         """
         machine = self._machine

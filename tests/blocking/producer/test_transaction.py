@@ -76,7 +76,7 @@ class ImplicitTests(TransactionCase):
         self.assertEqual(self.fake.committed, [b"b"])
 
     def test_by_another_process(self) -> None:
-        """Whoever has the handle can go on and end it."""
+        """Another process that has the handle can go on and end it."""
         transaction = self.begun()
         self.write(transaction, b"a")
         handle = pickle.loads(pickle.dumps(transaction.handle))

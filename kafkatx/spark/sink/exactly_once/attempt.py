@@ -39,7 +39,7 @@ class Place:
 
 @attrs.frozen
 class Attempt:
-    """What one attempt of a task has left; picklable.
+    """The result of one attempt of a task; picklable.
 
     :ivar part: its open transaction; None: it had no rows, or the batch was decided before.
     :ivar topic: one that it has written to.

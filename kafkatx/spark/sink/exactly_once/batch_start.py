@@ -14,7 +14,7 @@ from kafkatx.spark.sink.exactly_once.settlement import complete, read_decision
 
 @attrs.frozen
 class BatchStart:
-    """What tasks and the commit of one micro-batch have to know; picklable.
+    """The begin of one micro-batch, for its tasks and its commit; picklable.
 
     :ivar driver: the identity that decides about the batch.
     :ivar last: the decision before; all of its transactions are committed.

@@ -25,7 +25,7 @@ class AttemptTests(RunCase):
         self.assertEqual(self.cluster.committed, [b"a", b"b"])
 
     def test_older_checkpoint(self) -> None:
-        """A checkpoint that went back is an error: nobody knows what its batches had in them."""
+        """A checkpoint that went back is an error: the contents of its batches are not known."""
         self.whole(5, b"a")
         self.assertIn("batch 4 of query", self.refused(self.whole, 4, b"b"))
         self.assertEqual(self.cluster.committed, [b"a"])

@@ -42,7 +42,7 @@ class CommitTests(RunCase):
         self.assertEqual(self.cluster.committed, [])
 
     def test_killed_attempt(self) -> None:
-        """What a killed attempt has left open is aborted when the batch is committed."""
+        """The transaction that a killed attempt has left open is aborted when the batch is committed."""
         batch = self.query.start()
         self.query.write(batch, 0, [b"a"])  # its executor is lost before Spark hears of it
         self.query.commit([self.query.write(batch, 0, [b"a"], attempt=1)], 0)

@@ -30,7 +30,7 @@ def parts(count: int) -> tuple[Part, ...]:
 
 class CodecTests(SynchronousTestCase):
     def test_round_trip(self) -> None:
-        """What is stored is read back; a decision without parts is complete."""
+        """A stored decision is read back; a decision without parts is complete."""
         for decision in (Decision(QUERY, 0, parts(1)), Decision(QUERY, 1 << 40, parts(20)), Decision("q", 7)):
             offset = encode(decision)
             self.assertEqual(offset.offset, decision.batch_id)

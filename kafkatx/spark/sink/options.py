@@ -17,11 +17,12 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common, producer, registry
 from kafkatx.errors import RequestError, SettingError
 from kafkatx.names import check_topic_name
-from kafkatx.schemas.messages.formats import NAMES
 from kafkatx.spark.options.client import parse_bool
 
 TOPIC = "topic"
 EXACTLY_ONCE = "exactlyOnce"
+SCHEMA_LANGUAGES = ("avro", "json-schema", "protobuf")
+_SERIALIZERS = {"key": producer.KEY_SERIALIZER.name, "value": producer.VALUE_SERIALIZER.name}
 _PREFIX = "kafka."
 _WITHOUT_EFFECT = (
     "includeHeaders",  # the source's: a column named headers is written in any case
@@ -39,7 +40,6 @@ _REFUSED = {
         ("key.encoder", "value.encoder", "serializer.class", "callback.handler", "event.handler"), _PARTS
     ),
     "interceptor.classes": _PARTS,
-    producer.TRANSACTIONAL_ID.name: "the sink makes no transactions",
     "kafkatx.endpoint": "the sink speaks plain TCP only",
 }
 _DEFAULTS = {"client.id": "kafkatx-spark", "batch.size": str(BATCH_BYTES)}
@@ -60,6 +60,11 @@ class SinkOptions:
     topic: str | None
     given: Mapping[str, str] = attrs.field(repr=False)  # with passwords
     exactly_once: bool = False
+
+    @property
+    def encoded(self) -> list[str]:
+        """The columns that become messages with schemas: ``key``, ``value``."""
+        return [column for column, name in _SERIALIZERS.items() if name in self.given]
 
     def settings(self) -> ClientSettings:
         """Return the producer's settings.
@@ -101,22 +106,19 @@ def parse_sink(options: Mapping[str, str]) -> SinkOptions:
 
 def _check_serializers(ours: Mapping[str, str]) -> None:
     """Check that keys and values are written with schemas of a registry, or as they are."""
-    with_schemas = False
-    for name in (producer.KEY_SERIALIZER.name, producer.VALUE_SERIALIZER.name):
-        if name in ours and ours[name] not in NAMES:
+    given = [name for name in _SERIALIZERS.values() if name in ours]
+    for name in given:
+        if ours[name] not in SCHEMA_LANGUAGES:
             raise SettingError(
-                f"Kafka option '{name}' is not supported but for schemas of a registry ({', '.join(NAMES)}):"
-                " use DataFrame operations to serialize in another way"
+                f"Kafka option '{name}' is not supported but for schemas of a registry"
+                f" ({', '.join(SCHEMA_LANGUAGES)}): use DataFrame operations to serialize in another way"
             )
-        with_schemas |= name in ours
     url = registry.URL.name
-    if with_schemas and not ours.get(url, "").strip():
+    if given and not ours.get(url, "").strip():
         raise SettingError(f"Option '{_PREFIX}{url}' must be specified for the schemas of keys and values")
-    if url in ours and not with_schemas:
-        raise SettingError(
-            f"Kafka option '{url}' needs {_PREFIX}{producer.VALUE_SERIALIZER.name} or"
-            f" {_PREFIX}{producer.KEY_SERIALIZER.name}: {', '.join(NAMES)}"
-        )
+    if url in ours and not given:
+        needed = " or ".join(f"{_PREFIX}{name}" for name in _SERIALIZERS.values())
+        raise SettingError(f"Kafka option '{url}' needs {needed}: {', '.join(SCHEMA_LANGUAGES)}")
 
 
 def _check_transactional_id(name: str, exactly_once: bool) -> None:

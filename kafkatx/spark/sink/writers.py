@@ -18,7 +18,6 @@ from kafkatx.spark.one_sentence import one_sentence
 from kafkatx.spark.sink.exactly_once.delivery import ExactlyOnce
 from kafkatx.spark.sink.options import EXACTLY_ONCE, SinkOptions, parse_sink
 from kafkatx.spark.sink.schema import sink_columns
-from kafkatx.spark.sink.schemas.resolution import planned, resolved
 from kafkatx.spark.sink.shipped import Shipped
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from kafkatx.blocking.producer.sender import WriteTotals
     from kafkatx.spark.sink.exactly_once.attempt import Attempt
+    from kafkatx.spark.sink.schemas.message_columns import Encodings
 
 _ROWS = 10_000
 _STREAM_ARROW_WRITER: type | None = getattr(datasource, "DataSourceStreamArrowWriter", None)
@@ -48,10 +48,9 @@ class _TopicWriter:
     """A writer of rows; at least once there is nothing to commit, and nothing that could be taken back."""
 
     def __init__(self, options: SinkOptions, schema: StructType) -> None:
-        encodings = planned(options, schema)
         self._options = options
-        self._columns = sink_columns(schema, options.topic, encodings.columns)
-        self._encodings = Shipped(lambda: resolved(options, encodings, schema))
+        self._columns = sink_columns(schema, options.topic, options.encoded)
+        self._encodings = _encodings(options, schema) if options.encoded else None
         self._exactly_once = ExactlyOnce(options) if options.exactly_once else None
 
     @one_sentence()
@@ -60,7 +59,9 @@ class _TopicWriter:
 
         :raises KafkaTXError: as :func:`kafkatx.spark.sink.task.write`.
         """
-        encodings = self._encodings.get()
+        from kafkatx.spark.sink.schemas.message_columns import NO_ENCODINGS
+
+        encodings = NO_ENCODINGS if self._encodings is None else self._encodings.get()
         if self._exactly_once is not None:
             attempt = self._exactly_once.write(self._columns, iterator, encodings)
             return Delivered(attempt.totals, attempt)
@@ -105,6 +106,17 @@ class RowStreamTopicWriter(_StreamWriter, datasource.DataSourceStreamWriter):  #
     def write(self, iterator: Iterator[Row]) -> Delivered:
         """Write one task's ``pyspark.sql.Row`` objects; raises as :meth:`StreamTopicWriter.write`."""
         return super().write(arrow_batches(iterator, self._schema))
+
+
+def _encodings(options: SinkOptions, schema: StructType) -> Shipped[Encodings]:
+    """Return the encodings of columns, for which a registry is asked when they are shipped.
+
+    :raises SettingError: a setting is wrong, or a column cannot be written so.
+    """
+    from kafkatx.spark.sink.schemas.resolution import planned, resolved  # most tables have no schemas
+
+    encodings = planned(options, schema)
+    return Shipped(lambda: resolved(options, encodings, schema))
 
 
 def _attempts(messages: Sequence[Delivered | None]) -> list[Attempt]:

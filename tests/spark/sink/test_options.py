@@ -11,8 +11,10 @@ from kafkatx.clientcore.producer.config import acks_of, limits_of
 from kafkatx.clientcore.tables import common, producer
 from kafkatx.errors import SettingError
 from kafkatx.records.header import HEADER_BYTES
-from kafkatx.spark.sink.options import SinkOptions, parse_sink
+from kafkatx.schemas.messages.formats import NAMES
+from kafkatx.spark.sink.options import SCHEMA_LANGUAGES, SinkOptions, parse_sink
 
+REGISTRY = {"kafka.schema.registry.url": "http://h:1"}
 BOOTSTRAP = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 
 
@@ -113,3 +115,9 @@ class ParseSinkTests(SynchronousTestCase):
         self.assertIn("'transactional.id' needs exactlyOnce=true", str(error))
         self.assertIn("acks=all", str(self.assertRaises(SettingError, exactly_once, kafka_acks="1")))
         self.assertIn("exactlyOnce=x", str(self.assertRaises(SettingError, exactly_once, exactlyonce="x")))
+
+    def test_languages(self) -> None:
+        """The languages of schemas are those that there are formats of."""
+        self.assertEqual(SCHEMA_LANGUAGES, tuple(NAMES))
+        both = parse(kafka_key_serializer="avro", kafka_value_serializer="avro", **REGISTRY)
+        self.assertEqual((both.encoded, parse().encoded), (["key", "value"], []))

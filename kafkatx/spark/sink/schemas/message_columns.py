@@ -65,11 +65,6 @@ class Encodings:
     key: Encoding | None = None
     value: Encoding | None = None
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns that are encoded."""
-        return [one.column for one in (self.key, self.value) if one is not None]
-
 
 NO_ENCODINGS = Encodings()
 

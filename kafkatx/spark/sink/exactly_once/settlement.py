@@ -30,9 +30,9 @@ class BatchTorn(KafkaTXError):
         super().__init__(
             f"batch {decision.batch_id} of query {decision.query_id} is committed in part: the transactions"
             f" of {len(lost)} of {len(decision.parts)} tasks (task {tasks}) were aborted after the decision"
-            " to commit, as their time was over (kafka.transaction.timeout.ms) before the query came back. To"
-            " write the batch again, with the committed part twice, give another kafka.transactional.id than"
-            f" {transactional_id!r}"
+            " to commit: kafka.transaction.timeout.ms was over before the query came back, or a task of an"
+            " older run came back to life. To write the batch again, with the committed part twice, give"
+            f" another kafka.transactional.id than {transactional_id!r}"
         )
 
 

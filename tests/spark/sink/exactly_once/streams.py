@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.blocking import Cluster
 from kafkatx.errors import KafkaTXError
 from kafkatx.spark.sink import task
 from kafkatx.spark.sink.exactly_once import attempt as attempts
@@ -45,17 +46,20 @@ def rows(values: Sequence[bytes]) -> list[Any]:
 class Run:
     """One run of a query's driver: a batch is begun, its tasks are run, it is committed.
 
+    :param connect: returns a cluster.
     :param patch: of the test case.
+    :param more: options of the sink.
     """
 
-    def __init__(self, cluster: TransactionalCluster, patch: Patch, query: str = QUERY) -> None:
+    def __init__(self, connect: Callable[[], Cluster], patch: Patch, query: str = QUERY, **more: str) -> None:
         self._patch = patch
         self._query = query
-        patch(task, "connect", lambda settings: cluster.client(retries=3))
+        self._options = options(**more)
+        patch(task, "connect", lambda settings: connect())
 
     def start(self) -> ExactlyOnce:
         """Begin a batch: the writer as tasks get it."""
-        made: ExactlyOnce = pickle.loads(pickle.dumps(ExactlyOnce(options())))
+        made: ExactlyOnce = pickle.loads(pickle.dumps(ExactlyOnce(self._options)))
         return made
 
     def write(
@@ -69,11 +73,11 @@ class Run:
 
     def commit(self, found: Sequence[Attempt], batch_id: int) -> None:
         """Commit, by a writer that was not pickled."""
-        ExactlyOnce(options()).commit(found, batch_id)
+        ExactlyOnce(self._options).commit(found, batch_id)
 
     def abort(self, found: Sequence[Attempt], batch_id: int) -> None:
         """Abort, likewise."""
-        ExactlyOnce(options()).abort(found, batch_id)
+        ExactlyOnce(self._options).abort(found, batch_id)
 
 
 class Stream:
@@ -129,7 +133,7 @@ class RunCase(SynchronousTestCase):
     def setUp(self) -> None:
         """A cluster, and a run of a query."""
         self.cluster = TransactionalCluster()
-        self.query = Run(self.cluster, self.patch)
+        self.query = Run(lambda: self.cluster.client(retries=3), self.patch)
 
     def refused(self, call: Any, *arguments: Any) -> str:
         """Return the message of an error."""

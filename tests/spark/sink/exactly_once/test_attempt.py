@@ -20,7 +20,7 @@ class AttemptTests(RunCase):
     def test_another_query(self) -> None:
         """A query with a new checkpoint writes its first batches, though another was further."""
         self.whole(5, b"a")
-        self.query = Run(self.cluster, self.patch, "other")
+        self.query = Run(lambda: self.cluster.client(), self.patch, "other")
         self.whole(0, b"b")
         self.assertEqual(self.cluster.committed, [b"a", b"b"])
 

@@ -26,7 +26,7 @@ class KillTests(SynchronousTestCase):
         """Run a stream in which the *die_at*-th request kills; return False if there are not so many."""
         cluster = TransactionalCluster(implicit)
         cluster.die_at, cluster.dies_after = die_at, dies_after
-        Stream(Run(cluster, self.patch), BATCHES, dealt, kills_tasks).run()
+        Stream(Run(lambda: cluster.client(retries=3), self.patch), BATCHES, dealt, kills_tasks).run()
         case = (implicit, kills_tasks, dies_after, die_at)
         expected = sorted(value for batch in BATCHES for value in batch)
         self.assertEqual((sorted(cluster.committed), cluster.open_ids()), (expected, []), case)

@@ -27,8 +27,8 @@ POINTS = ("task", "commit", "decided", "part", "complete")
 KILLS = 8
 SEED = 20261127
 LONGEST_S = 15.0
-DEADLINE_S = 300.0
-BURST, PAUSE_S = 40, 0.02
+DEADLINE_S = 900.0
+BURST, PAUSE_S = 40, 0.2
 
 DRIVER = """
 import sys
@@ -38,7 +38,9 @@ bootstrap, folder, log, point = sys.argv[1:]
 with spark_session(log, "local[2,3]") as spark:
     spark.dataSource.register(DyingSource)
     source = spark.readStream.format("kafkatx").option("kafka.bootstrap.servers", bootstrap)
-    source = source.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", "2000")
+    source = source.option("startingOffsets", "earliest")
+    if point != "now":
+        source = source.option("maxOffsetsPerTrigger", "2000")
     frame = source.option("subscribe", "in").load().selectExpr("value", "partition")
     writer = frame.writeStream.format("dying").option("kafka.bootstrap.servers", bootstrap)
     writer = writer.option("topic", "out").option("checkpointLocation", f"{folder}/checkpoint")

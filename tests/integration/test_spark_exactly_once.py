@@ -18,7 +18,7 @@ from tests.integration.dying_sink import DyingSource
 from tests.integration.shared import shared_broker
 from tests.integration.spark import shared_spark
 
-DEADLINE_S = 120
+DEADLINE_S = 600
 POINTS = ("task", "commit", "part")
 ROWS = 20
 

@@ -81,7 +81,7 @@ class ParseSinkTests(SynchronousTestCase):
             self.assertIn(f"'{part}' is not supported", self.refused(**{f"kafka.{part}": "x"}))
         self.assertIn("'kafkatx.endpoint' is not supported", self.refused(kafka_kafkatx_endpoint="x"))
         self.assertIn("needs exactlyOnce=true", self.refused(kafka_transactional_id="x"))
-        self.assertIn("PLAINTEXT", self.refused(kafka_security_protocol="SASL_SSL"))
+        self.assertIn("PLAINTEXT", self.refused(kafka_security_protocol="SSL_SASL"))
 
     def test_bad_values(self) -> None:
         """A value that is not allowed, or not with the others, is told with its name."""

@@ -1,7 +1,7 @@
 """The checks of a JSON Web Token (RFC 7519), as Apache Kafka's BrokerJwtValidator. Pure, with PyJWT.
 
 Only signatures with the private key of a pair count: with a shared secret, or without a signature (``none``),
-anybody who knows the public key could make tokens.
+a client that knows the public key could make tokens.
 """
 
 from __future__ import annotations

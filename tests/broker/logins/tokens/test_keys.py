@@ -29,7 +29,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(list(parse(json.dumps({"keys": [public("a"), *more]}).encode())), ["a"])
 
     def test_wrong(self) -> None:
-        """What is no set of keys, or has none, is an error."""
+        """Data that are no set of keys, or have none, are an error."""
         for data in (b"", b"[]", b"{}", b'{"keys": 5}', b'{"keys": []}', b"\xff", b"[" * 100_000):
             self.assertRaises(ValueError, parse, data)
 

@@ -84,7 +84,9 @@ class PendingTests(SynchronousTestCase):
         cluster = FakeCluster({"t": [(0, 50), (0, 9)]})
         cluster.stable = {TopicPartition("t", 0): 30}
         committed_only = ClientSettings("h:1", isolation_level=1)
-        for known, start, end in ((None, 0, 30), ([20, 0], 20, 30), ([40, 0], 40, 40)):
+        cases: list[tuple[list[int | None] | None, int, int]]
+        cases = [(None, 0, 30), ([20, 0], 20, 30), ([40, 0], 40, 40)]
+        for known, start, end in cases:
             last = None if known is None else committed(t=known)
             given = attrs.evolve(options(), client=committed_only)
             found = pending(cluster, given, last)

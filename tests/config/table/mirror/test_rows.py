@@ -40,7 +40,7 @@ class MirrorTableTests(SynchronousTestCase):
         for row in CLIENT.settings:
             same = known[row.name]
             self.assertEqual(row.unit, same.unit, row.name)
-            if row.name == "security.protocol" or row.name.startswith("ssl."):
+            if row.name == "security.protocol" or row.name.startswith(("ssl.", "sasl.")):
                 self.assertEqual(
                     (row.type, row.default, row.allowed), (same.type, same.default, same.allowed)
                 )

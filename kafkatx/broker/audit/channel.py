@@ -2,30 +2,28 @@
 coordinator of a group.
 
 The positions are committed offsets of the group ``kafkatx-audit``: any tool that shows groups shows how far
-the audit is in each partition. The metadata of an offset is the topic's id. Leaders and addresses are those
-of the cluster's state; this broker asks itself over a connection, too. It touches connections
-(:mod:`kafkatx.networkclient.connection`) and creates the audit topic.
+the audit is in each partition. The metadata of an offset is the topic's id. Leaders are those of the
+cluster's state. It touches connections (:mod:`kafkatx.broker.live_brokers`) and creates the audit topic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 from zlib import crc32
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.broker.audit.auditor import Position, Positions
 from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
+from kafkatx.broker.live_brokers import LiveBrokers, Patience
 from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.clientcore.audit.ranges import RangeAnnouncement
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IMetadataStore
-from kafkatx.networkclient.connection import BrokerConnection, MakeEndpoint
-from kafkatx.networkclient.protocol import ConnectionLimits
+from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.records.keyed import build_keyed
 from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.offset_commit import (
@@ -39,7 +37,6 @@ from kafkatx.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from kafkatx.wire.schema import Message
 
 GROUP = "kafkatx-audit"
 """The group whose committed offsets are the positions."""
@@ -48,9 +45,7 @@ BATCH_BYTES = 512 << 10
 """Announcements of this size go into one batch."""
 
 REQUEST_S = 30.0
-CONNECT_S = 10.0
-IDLE_S = 120.0
-BACKOFF = Backoff(first_ms=100, longest_ms=5000)
+PATIENCE = Patience(request_s=REQUEST_S, connect_s=10.0, backoff=Backoff(first_ms=100, longest_ms=5000))
 
 COMMIT_VERSION = 8
 FETCH_VERSION = 8
@@ -76,15 +71,11 @@ class AuditChannel:
         make_endpoint: MakeEndpoint | None = None,
     ) -> None:
         self._topic = topic
-        self._broker_id = broker_id
-        self._own_address = own_address
         self._metadata = metadata
         self._topic_commands = topic_commands
         self._offsets = offsets
-        self._clock = clock
         self._now_ms = now_ms
-        self._make_endpoint = make_endpoint
-        self._connections: dict[Address, BrokerConnection] = {}
+        self._brokers = LiveBrokers(broker_id, own_address, metadata, clock, "audit", PATIENCE, make_endpoint)
 
     def announce(self, events: Sequence[RangeAnnouncement]) -> Deferred[None]:
         """Write announcements; see the interface."""
@@ -100,8 +91,7 @@ class AuditChannel:
 
     def close(self) -> Deferred[None]:
         """Close all connections; fires when they are closed."""
-        connections, self._connections = list(self._connections.values()), {}
-        return gatherResults([one.close() for one in connections]).addCallback(lambda _: None)
+        return self._brokers.close()
 
     # --- announcements
 
@@ -125,7 +115,7 @@ class AuditChannel:
             timeout_ms=int(REQUEST_S * 1000),
             topic_data=[TopicProduceData(self._topic, [PartitionProduceData(number, batch)])],
         )
-        reply = await self._ask(self._node(leader, f"{self._topic}-{number}"), request)
+        reply = await self._brokers.ask(self._brokers.node(leader), request)
         for topic in reply.responses:
             for partition in topic.partition_responses:
                 _check(partition.error_code, f"{self._topic}-{number}")
@@ -137,7 +127,7 @@ class AuditChannel:
             return {}
         topics = [OffsetFetchRequestTopics(name, numbers) for name, numbers in _by_topic(partitions)]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=topics)])
-        reply = await self._ask(await self._coordinator(), request, FETCH_VERSION)
+        reply = await self._brokers.ask(await self._coordinator(), request, FETCH_VERSION)
         found = {}
         for group in reply.groups:
             _check(group.error_code, f"the offsets of {GROUP}")
@@ -169,7 +159,7 @@ class AuditChannel:
             )
             for name, numbers in _by_topic(positions)
         ]
-        reply = await self._ask(
+        reply = await self._brokers.ask(
             await self._coordinator(), OffsetCommitRequest(GROUP, topics=topics), COMMIT_VERSION
         )
         for topic in reply.topics:
@@ -181,37 +171,6 @@ class AuditChannel:
         if not self._offsets.exists:
             await self._offsets.ensure()
         return self._offsets.leader_of(GROUP)
-
-    # --- connections
-
-    def _node(self, broker_id: int, what: str) -> BrokerNode:
-        node: BrokerNode | None = self._metadata.state.brokers.get(broker_id)
-        if node is None:
-            raise RequestError(ErrorCode.LEADER_NOT_AVAILABLE, f"{what} has no leader now")
-        return node
-
-    async def _ask(self, node: BrokerNode, request: Message, version: int | None = None) -> Any:
-        address = self._address(node)
-        brokers = self._metadata.state.brokers.values()
-        for gone in self._connections.keys() - {address, *map(self._address, brokers)}:
-            self._connections.pop(gone).close()
-        connection = self._connections.get(address)
-        if connection is None:
-            connection = self._connections[address] = BrokerConnection(
-                self._clock,
-                address,
-                client_id=f"broker-{self._broker_id}-audit",
-                limits=ConnectionLimits(request_s=REQUEST_S, idle_s=IDLE_S),
-                connect_s=CONNECT_S,
-                backoff=BACKOFF,
-                make_endpoint=self._make_endpoint,
-            )
-        return await connection.request(request, version=version)
-
-    def _address(self, node: BrokerNode) -> Address:
-        if node.id == self._broker_id:
-            return self._own_address
-        return node.internal or (node.host, node.port)
 
 
 def _check(error_code: int, what: str) -> None:

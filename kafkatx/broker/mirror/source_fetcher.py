@@ -17,13 +17,14 @@ from typing import Any
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from kafkatx.broker.mirror.leader_epochs import LeaderEpochs
 from kafkatx.broker.mirror.mirrored_partition import MirroredPartition
 from kafkatx.broker.mirror.rate_limit import RateLimit
 from kafkatx.broker.mirror.resumption import Resumption
+from kafkatx.broker.wakeup import Wakeup
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.consumer.fetch_session import FetchSession
 from kafkatx.clientcore.metadata import NO_TOPIC_ID
@@ -100,8 +101,7 @@ class SourceFetcher:
         self._session = FetchSession()
         self._protocol: BrokerProtocol | None = None
         self._failures = 0
-        self._idle: Deferred[None] | None = None
-        self._timer: IDelayedCall | None = None
+        self._wakeup = Wakeup(clock, self.wake)
         self._running: Deferred[None] | None = None
         self._stopped = False
 
@@ -122,15 +122,13 @@ class SourceFetcher:
 
     def wake(self) -> None:
         """Look again for partitions that are ready."""
-        idle, self._idle = self._idle, None
-        if idle is not None:
-            idle.callback(None)
+        self._wakeup.wake()
 
     def stop(self) -> None:
         """End the fetches; the cluster's connections are closed by its owner."""
         self._stopped = True
         self.mirrored.clear()
-        self._stop_timer()
+        self._wakeup.stop_timer()
         if self._running is not None:
             self._running.addErrback(lambda failure: failure.trap(CancelledError) and None)
             self._running.cancel()
@@ -158,7 +156,7 @@ class SourceFetcher:
         """Compare logs or fetch once, or wait until a partition is ready."""
         ready = [one for one in self.mirrored if one.is_ready()]
         if not ready:
-            await self._wait()
+            await self._wakeup.wait(one.not_before_s for one in self.mirrored)
             return
         pause_s = self._rate.pause_s(self._clock.seconds())
         if pause_s:
@@ -282,30 +280,6 @@ class SourceFetcher:
             self._on_change()
 
     # --- waiting
-
-    async def _wait(self) -> None:
-        """Wait until something is said to be ready, or the first pause of a partition ends."""
-        waiting: Deferred[None] = Deferred(self._cancel_wait)
-        self._idle = waiting
-        self._set_timer()
-        try:
-            await waiting
-        finally:
-            self._stop_timer()
-
-    def _set_timer(self) -> None:
-        now_s = self._clock.seconds()
-        ends = [one.not_before_s for one in self.mirrored if one.not_before_s > now_s]
-        if ends:
-            self._timer = self._clock.callLater(min(ends) - now_s, self.wake)
-
-    def _cancel_wait(self, _: object) -> None:
-        self._idle = None
-
-    def _stop_timer(self) -> None:
-        timer, self._timer = self._timer, None
-        if timer is not None and timer.active():
-            timer.cancel()
 
     async def _pause(self) -> None:
         pause_s = self._backoff.pause_s(self._failures)

@@ -1,21 +1,21 @@
 """Requests of the controller to the brokers of its own cluster: reports of mirrors, offsets of groups.
 
-Addresses and coordinators are those of the cluster's state; this broker asks itself over a connection, too.
-It touches connections (:mod:`kafkatx.networkclient.connection`) and may create ``__consumer_offsets``.
+Coordinators are those of the cluster's state. It touches connections (:mod:`kafkatx.broker.live_brokers`) and
+may create ``__consumer_offsets``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
-from twisted.internet.defer import Deferred, DeferredList, gatherResults
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
+from kafkatx.broker.live_brokers import LiveBrokers, Patience
 from kafkatx.broker.mirror.control.group_plan import GroupHere, GroupOffsets, MirroredTopics, offsets_in
 from kafkatx.clientcore.admin import mirrors as messages
 from kafkatx.clientcore.admin.groups import check_offsets_set, listings, set_offsets_request
@@ -23,19 +23,14 @@ from kafkatx.clientcore.admin.mirror_status import MirrorReport
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.bootstrap import Address
 from kafkatx.clientcore.errors import check
-from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
+from kafkatx.errors import KafkaTXError
 from kafkatx.interfaces import IMetadataStore
-from kafkatx.networkclient.connection import BrokerConnection, MakeEndpoint
-from kafkatx.networkclient.protocol import ConnectionLimits
+from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.types import BrokerNode
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from kafkatx.wire.schema import Message
 
-REQUEST_S = 10.0
-CONNECT_S = 5.0
-IDLE_S = 120.0
-BACKOFF = Backoff(first_ms=50, longest_ms=1000)
+PATIENCE = Patience(request_s=10.0, connect_s=5.0, backoff=Backoff(first_ms=50, longest_ms=1000))
 
 MOST_GROUPS = 100
 """Groups whose offsets one request asks for."""
@@ -61,13 +56,11 @@ class OwnBrokers:
         clock: IReactorTime,
         make_endpoint: MakeEndpoint | None = None,
     ) -> None:
-        self._broker_id = broker_id
-        self._own_address = own_address
         self._metadata = metadata
         self._offsets = offsets
-        self._clock = clock
-        self._make_endpoint = make_endpoint
-        self._connections: dict[Address, BrokerConnection] = {}
+        self._brokers = LiveBrokers(
+            broker_id, own_address, metadata, clock, "mirrors", PATIENCE, make_endpoint
+        )
 
     # --- mirrors
 
@@ -79,7 +72,9 @@ class OwnBrokers:
         pages, cursor = messages.ReportPages(node_id), None
         while True:
             request = messages.describe_request(None, topics, cursor)
-            cursor = pages.take(await self._ask(self._node(node_id), request, messages.VERSION))
+            cursor = pages.take(
+                await self._brokers.ask(self._brokers.node(node_id), request, messages.VERSION)
+            )
             if cursor is None:
                 return pages.report()
 
@@ -92,7 +87,7 @@ class OwnBrokers:
         """
         found: dict[str, bool] = {}
         for node in self._metadata.state.brokers.values():
-            response = await self._ask(node, ListGroupsRequest(), GROUPS_VERSION)
+            response = await self._brokers.ask(node, ListGroupsRequest(), GROUPS_VERSION)
             for group in listings(response, node.id):
                 found[group.group_id] = bool(group.protocol_type) or group.state not in ("", "Empty", "Dead")
         return found
@@ -111,7 +106,7 @@ class OwnBrokers:
                 asked = [
                     OffsetFetchRequestGroup(one, topics=None) for one in names[start : start + MOST_GROUPS]
                 ]
-                response = await self._ask(node, OffsetFetchRequest(groups=asked), OFFSETS_VERSION)
+                response = await self._brokers.ask(node, OffsetFetchRequest(groups=asked), OFFSETS_VERSION)
                 for group in response.groups:
                     check(group.error_code, f"offsets of group {group.group_id!r}")
                     offsets = offsets_in(group.topics, topics)
@@ -136,7 +131,7 @@ class OwnBrokers:
         return outcomes
 
     async def _commit(self, node: BrokerNode, group_id: str, offsets: GroupOffsets) -> None:
-        response = await self._ask(node, set_offsets_request(group_id, offsets), COMMIT_VERSION)
+        response = await self._brokers.ask(node, set_offsets_request(group_id, offsets), COMMIT_VERSION)
         check_offsets_set(response, group_id)
 
     async def _by_coordinator(self, groups: Iterable[str]) -> Sequence[tuple[BrokerNode, list[str]]]:
@@ -151,38 +146,6 @@ class OwnBrokers:
             found[node.id].append(group_id)
         return [(nodes[node_id], some) for node_id, some in found.items()]
 
-    # --- connections
-
-    def _node(self, broker_id: int) -> BrokerNode:
-        node: BrokerNode | None = self._metadata.state.brokers.get(broker_id)
-        if node is None:
-            raise RequestError(ErrorCode.LEADER_NOT_AVAILABLE, f"broker {broker_id} is not live")
-        return node
-
-    async def _ask(self, node: BrokerNode, request: Message, version: int) -> Any:
-        address = self._address(node)
-        brokers = self._metadata.state.brokers.values()
-        for gone in self._connections.keys() - {address, *map(self._address, brokers)}:
-            self._connections.pop(gone).close()
-        connection = self._connections.get(address)
-        if connection is None:
-            connection = self._connections[address] = BrokerConnection(
-                self._clock,
-                address,
-                client_id=f"broker-{self._broker_id}-mirrors",
-                limits=ConnectionLimits(request_s=REQUEST_S, idle_s=IDLE_S),
-                connect_s=CONNECT_S,
-                backoff=BACKOFF,
-                make_endpoint=self._make_endpoint,
-            )
-        return await connection.request(request, version=version)
-
-    def _address(self, node: BrokerNode) -> Address:
-        if node.id == self._broker_id:
-            return self._own_address
-        return node.internal or (node.host, node.port)
-
     def close(self) -> Deferred[None]:
         """Close all connections; fires when they are closed."""
-        connections, self._connections = list(self._connections.values()), {}
-        return gatherResults([one.close() for one in connections]).addCallback(lambda _: None)
+        return self._brokers.close()

@@ -24,11 +24,12 @@ from collections.abc import Callable
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from kafkatx.broker.replica.fetcher.follower import Follower
+from kafkatx.broker.wakeup import Wakeup
 from kafkatx.clientcore.backoff import Backoff
 from kafkatx.clientcore.consumer.fetch_session import FINAL_EPOCH, FetchSession
 from kafkatx.errors import ErrorCode, KafkaTXError
@@ -88,8 +89,7 @@ class ReplicaFetcher:
         self._session = FetchSession()
         self._failures = 0
         self._stopped = False
-        self._idle: Deferred[None] | None = None
-        self._timer: IDelayedCall | None = None
+        self._wakeup = Wakeup(clock, self.wake)
         self._running: Deferred[None] | None = None
         self._is_fetching = self._has_hurried = False
 
@@ -108,10 +108,7 @@ class ReplicaFetcher:
 
     def wake(self) -> None:
         """Look again for partitions that are ready."""
-        idle, self._idle = self._idle, None
-        if idle is not None:
-            idle.callback(None)
-        elif self._is_fetching and not self._has_hurried:
+        if not self._wakeup.wake() and self._is_fetching and not self._has_hurried:
             self._has_hurried = True
             self._clock.callLater(0, self._hurry)  # more partitions may come in this turn
 
@@ -180,13 +177,13 @@ class ReplicaFetcher:
 
     async def _ask(self, request: FetchRequest) -> FetchResponse:
         self._is_fetching, self._has_hurried = True, False
-        self._set_timer()
+        self._wakeup.set_timer(self._pause_ends_s())
         try:
             response: FetchResponse = await self._send(request)
             return response
         finally:
             self._is_fetching = False
-            self._stop_timer()
+            self._wakeup.stop_timer()
 
     def _send(self, request: FetchRequest) -> Deferred[FetchResponse]:
         return self._connection.request(request, version=FETCH_VERSION, timeout_s=self._limits.timeout_s)
@@ -242,28 +239,10 @@ class ReplicaFetcher:
         if is_unregistered:
             await self._pause()
             return
-        waiting: Deferred[None] = Deferred(self._cancel_wait)
-        self._idle = waiting
-        self._set_timer()
-        try:
-            await waiting
-        finally:
-            self._stop_timer()
+        await self._wakeup.wait(self._pause_ends_s())
 
-    def _set_timer(self) -> None:
-        """Wake up when the first pause of a partition ends, if any pauses."""
-        now_s = self._clock.seconds()
-        ends = [one.not_before_s for one in self.followers if one.not_before_s > now_s]
-        if ends:
-            self._timer = self._clock.callLater(min(ends) - now_s, self.wake)
-
-    def _cancel_wait(self, _: object) -> None:
-        self._idle = None
-
-    def _stop_timer(self) -> None:
-        timer, self._timer = self._timer, None
-        if timer is not None and timer.active():
-            timer.cancel()
+    def _pause_ends_s(self) -> list[float]:
+        return [follower.not_before_s for follower in self.followers]
 
     async def _pause(self) -> None:
         pause_s = self._backoff.pause_s(self._failures)

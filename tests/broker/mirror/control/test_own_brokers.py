@@ -84,4 +84,4 @@ class OwnBrokersTests(ControlCase):
         with self.assertRaises(KafkaTXError):
             self.result(self.own.report(2, []))
         self.result(self.own.report(3, []))
-        self.assertEqual(len(self.own._connections), 1)
+        self.assertEqual(len(self.own._brokers._connections), 1)

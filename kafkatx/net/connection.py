@@ -28,7 +28,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
-from kafkatx.errors import ProtocolViolation
+from kafkatx.errors import KafkaTXError, ProtocolViolation
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.pool import MemoryPool
 from kafkatx.net.requests import ExclusiveReply, Peer, PendingReply, Reply, Requests, Session, Staged
@@ -122,8 +122,9 @@ class KafkaConnection(protocol.Protocol):
         self._frames.max_bytes = max_bytes
 
     def end(self, reason: str) -> None:
-        """Close once what was asked so far is answered, and log why; serve no later request."""
-        self._fault = ProtocolViolation(reason)
+        """Close once what was asked so far is answered, and serve no later request; log why now."""
+        self._say_closed(reason)  # the peer may leave before that
+        self._fault = KafkaTXError(reason)
         self._inbox.clear()
         self._inbox_bytes = 0
         self._frames = DeafDecoder()
@@ -253,9 +254,7 @@ class KafkaConnection(protocol.Protocol):
             pending.deferred = reply
             reply.addCallbacks(self._settle, self._fail, (pending,), {}, (pending,))
         elif self._pending:
-            pending = PendingReply()
-            pending.chunks = reply
-            self._pending.append(pending)
+            self._pending.append(PendingReply(reply))
 
     def _take_exclusive(self, reply: Deferred[Reply], size: int) -> None:
         """Send a reply once it is ready; until then no other request is served."""
@@ -336,7 +335,7 @@ class KafkaConnection(protocol.Protocol):
             return
         self._closing = True
         if isinstance(fault, ProtocolViolation):
-            self._server.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=fault)
+            self._say_closed(fault)
         self._let_go()
         self._transport.loseConnection()
 
@@ -381,8 +380,11 @@ class KafkaConnection(protocol.Protocol):
 
     def abort(self, reason: str) -> None:
         """Close at once and log why."""
-        self._server.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
+        self._say_closed(reason)
         self._abort()
+
+    def _say_closed(self, reason: object) -> None:
+        self._server.log.warn("closed the connection from {peer}: {reason}", peer=self.peer, reason=reason)
 
     def _abort(self) -> None:
         """Close at once; replies that are not sent yet are lost."""

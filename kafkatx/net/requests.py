@@ -54,8 +54,8 @@ class PendingReply:
 
     __slots__ = ("chunks", "deferred")
 
-    def __init__(self) -> None:
-        self.chunks: Reply = None
+    def __init__(self, chunks: Reply = None) -> None:
+        self.chunks = chunks
         self.deferred: Deferred[Reply] | None = None
 
 

@@ -112,6 +112,16 @@ class RefusalTests(LoginTestCase):
         self.assertIn("its login by PLAIN of 'alice' failed: wrong password, or unknown user", line)
         self.assertNotIn("sesame", line)
 
+    def test_client_leaves(self) -> None:
+        """A client that leaves with the answer is in the log as well."""
+        peer = self.connect()
+        peer.ask(SaslHandshakeRequest("PLAIN"), 1)
+        peer.send(SaslAuthenticateRequest(PlainToken("alice", "x").encode()), 2)
+        self.patch(peer.transport, "write", lambda data: peer.leave())
+        with capturedLogs() as logged:
+            self.clock.advance(0.1)
+        self.assertEqual(len([event for event in logged if "by PLAIN of 'alice' failed" in str(event)]), 1)
+
     def test_without_delay(self) -> None:
         """connection.failed.authentication.delay.ms=0 answers at once."""
         self.factory = self.make_factory(

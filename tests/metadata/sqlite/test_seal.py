@@ -43,6 +43,7 @@ class SealTests(SynchronousTestCase):
         self.database.alter_broker_configs("", lambda _: {"log.roll.ms": "1"})
         self.database.alter_group_configs("g", lambda _: {"a": "1"})
         self.database.alter_client_quotas({(("user", "ann"),): {"a": 0.1, "b": 3}})
+        self.database.alter_scram_credentials({"ann": {"SCRAM-SHA-256": "a"}})
         self.database.alter_acls(on(TOPIC, READ, WRITE), on(TOPIC, WRITE))
         self.database.add_partitions("t2", 7, self.made[0].partitions)
         self.database.record({"x": "/x"}, [Placement(self.made[3].topic_id, 2, "x")], [])

@@ -125,6 +125,7 @@ documents: install
 	$(BIN)/python -m kafkatx.broker.authorization.documents docs/authorization.md
 	$(BIN)/python -m kafkatx.group.documents docs/group-states.md
 	$(BIN)/python -m kafkatx.transactions.documents docs/transaction-states.md
+	$(BIN)/python -m kafkatx.broker.metrics.documents docs/metrics.md etc/grafana/kafkatx.json etc/prometheus/alerts.yml
 	$(BIN)/python -m tests.schemas.verdicts.document docs/schema-compatibility.md
 
 tests: install

@@ -37,6 +37,7 @@ from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
 from kafkatx.config.table import replication
 from kafkatx.config.table.security import acls
+from kafkatx.counts import RequestCounts
 from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, Workers
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.types import ALL_BROKERS, ClusterDelta
@@ -79,6 +80,8 @@ class Broker:
     :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
     :ivar reads_by_rack: consumers are sent to replicas in their racks (KIP-392).
     :ivar authorization: what principals may do; None: everything.
+    :ivar cold_reads: reads of fetch requests that had to wait for the disk.
+    :ivar request_counts: counts for each version of each API at each listener that was used.
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
     :param make_endpoint: makes the endpoints of brokers of other clusters; None: TCP.
     :param peer_endpoint: makes those of this cluster's brokers; None: as *make_endpoint*.
@@ -109,6 +112,8 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.inter_broker_port: int | None = None
         self.features_epoch = now_ms()
+        self.cold_reads = 0
+        self.request_counts: list[RequestCounts] = []
         selector = config[replication.REPLICA_SELECTOR_CLASS]
         self.reads_by_rack = selector is not None and selector.endswith(replication.BY_RACK)
         self.flushes = FlushScheduler(clock)

@@ -24,6 +24,7 @@ from kafkatx.broker.requests.pending_answers import (
     Staging,
 )
 from kafkatx.broker.requests.unique_names import uniting
+from kafkatx.counts import RequestCounts
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
 from kafkatx.interfaces import IMetadataStore
 from kafkatx.net.requests import Answer, ExclusiveReply, Peer, Reply
@@ -77,6 +78,7 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
     """All that is needed to serve one version of one API, looked up once.
 
     :ivar context: that of the last request, which mostly fits the next one, too.
+    :ivar counts: counts the requests.
     """
 
     __slots__ = (
@@ -85,6 +87,7 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
         "_metadata",
         "answer",
         "context",
+        "counts",
         "decode",
         "decode_counting",
         "name",
@@ -106,6 +109,7 @@ class Route(ResponseEncoder[ResponseT], Generic[RequestT, ResponseT]):
         self.decode = uniting(wire.key, codec.decoder(api.request, version))
         self.decode_counting = uniting(wire.key, codec.counting_decoder(api.request, version))
         self.context: RequestContext | None = None
+        self.counts = RequestCounts(wire.name, version, listener)
         self._metadata = metadata
         self._listener = listener
         self._complete = api.complete if version >= api.complete_since else None
@@ -160,6 +164,7 @@ class Dispatch:
             if found is None:
                 return self._unknown_api_versions(correlation_id, peer)
             route = found
+        route.counts.requests += 1
         try:
             if len(frame) > self._large_bytes:  # else it has no more elements than bytes
                 request, _end = self._decode_large(route, frame, at)
@@ -242,6 +247,7 @@ class Dispatch:
 
             api = attrs.evolve(api, answer=guarded(authorization, api_key, api.answer, api.refuse))
         made = Route(served.api, api, version, self._broker.metadata, self._listener)
+        self._broker.request_counts.append(made.counts)
         return self._routes.setdefault((api_key, version), made)
 
     def _unknown_api_versions(self, correlation_id: int, peer: Peer) -> Reply:
@@ -260,7 +266,9 @@ class Dispatch:
             failure.raiseException()
         error = failure.value
         if isinstance(error, RequestError):
+            route.counts.refuse(error.code)
             return route.refuse(request, context, error.code, error_message(error))
+        route.counts.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._broker.limited_log.failure(
             "{route} from {peer} failed", failure, route=route.name, peer=context.peer
         )

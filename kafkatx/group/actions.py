@@ -95,6 +95,10 @@ class Group(Protocol):
         """True if there are members. A group without members may be deleted, and its offsets may expire."""
 
     @property
+    def member_count(self) -> int:
+        """The number of members."""
+
+    @property
     def empty_since_ms(self) -> int:
         """Time when the last member left, on the wall clock; -1 if there are members, or never was one."""
 

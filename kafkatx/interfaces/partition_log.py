@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred  # Spark's workers know no Twisted
 
     from kafkatx.config.log_config import LogConfig
+    from kafkatx.counts import WriteCounts
     from kafkatx.types import ActiveProducer, Marker, Records, TopicPartition
 
 NO_LIMIT = 2**63 - 1
@@ -38,6 +39,7 @@ class IPartitionLog(Interface):
     log_end_offset: int = Attribute("The offset of the next record; only written records count.")
     flushed_offset: int = Attribute("All records below it are known to be synced to the disk.")
     size_bytes: int = Attribute("Size of all segments.")
+    written: WriteCounts = Attribute("Counts of what was written since the log was opened.")
     segments: Sequence[ISegmentFacts] = Attribute("The segments, oldest first; the last is the active one.")
     latest_epoch: int = Attribute(
         "The latest leader epoch that the log knows, by batch or begin_epoch(); or -1."

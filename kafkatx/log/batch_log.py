@@ -82,7 +82,7 @@ class BatchLog:
             topic_partition, config, producers, self._transactions, self._epochs, end_offset
         )
         self.append, self.discard = self._appender.append, self._appender.discard
-        self.append_marker = self._appender.append_marker
+        self.append_marker, self.written = self._appender.append_marker, self._appender.counts
         self.has_transaction = self._appender.has_transaction
 
     def configure(self, config: LogConfig) -> None:

@@ -61,6 +61,7 @@ class MemoryPool:
     does not hold memory for long. A connection that begins its next request has had its turn and queues
     again.
 
+    :ivar held_bytes: bytes that the connections hold.
     :ivar exhausted: True if the connections hold as much as they may.
     """
 
@@ -73,7 +74,7 @@ class MemoryPool:
         self._clock = clock
         self._changed = changed
         self._held: dict[Holder, int] = {}
-        self._held_bytes = 0
+        self.held_bytes = 0
         self._missing: dict[Holder, int] = {}  # of each unfinished request; the first to begin is the first
         self._turns: dict[Holder, _Turn] = {}
         self._turn_bytes = 0  # missing in the turns, but for the first's
@@ -92,11 +93,11 @@ class MemoryPool:
         :param missing_bytes: how many bytes its unfinished request lacks; 0 if there is none, or if it is not
             read further for another reason.
         """
-        self._held_bytes += held_bytes - self._held.pop(holder, 0)
+        self.held_bytes += held_bytes - self._held.pop(holder, 0)
         if held_bytes:
             self._held[holder] = held_bytes
         self._note_missing(holder, missing_bytes)
-        exhausted = 0 <= self._limits.max_bytes <= self._held_bytes
+        exhausted = 0 <= self._limits.max_bytes <= self.held_bytes
         if exhausted != self.exhausted:
             self.exhausted = exhausted
             (self._begin_turns if exhausted else self._end_turns)()

@@ -63,6 +63,7 @@ class KafkaServerFactory(protocol.ServerFactory):
 
     :param requests: answers the requests of connections that come without a :class:`ListenerFactory`.
     :param load: see :data:`kafkatx.net.sender.Load`.
+    :ivar accepted: the number of accepted connections, by listener.
     """
 
     _log = Logger()
@@ -82,6 +83,7 @@ class KafkaServerFactory(protocol.ServerFactory):
         self.admission.make_room = self._close_idlest
         self.unauthenticated = Unauthenticated(limits.max_unauthenticated_per_ip)
         self._admitted: dict[protocol.Protocol, tuple[str, str]] = {}  # host and listener
+        self.accepted: dict[str, int] = {}
         pool_limits = MemoryPoolLimits(
             limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000
         )
@@ -123,6 +125,7 @@ class KafkaServerFactory(protocol.ServerFactory):
             made = KafkaConnection(self, requests, listener)
         self.admission.enter(host, listener)
         self._admitted[made] = host, listener
+        self.accepted[listener] = self.accepted.get(listener, 0) + 1
         return made
 
     def _forget(self, connection: protocol.Protocol) -> None:

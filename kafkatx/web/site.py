@@ -22,6 +22,7 @@ class Site:
 
     :ivar allowed_hosts: see :func:`check_host`.
     :ivar logins: None: clients need not log in.
+    :ivar answers: the number of answers, by status.
     """
 
     _log = Logger()
@@ -30,6 +31,7 @@ class Site:
         self.allowed_hosts = allowed_hosts
         self.logins = logins
         self._public: set[str] = set()
+        self.answers: dict[int, int] = {}
         self._makers: dict[str, Callable[[], Application]] = {}
         self._made: dict[Callable[[], Application], Application] = {}
 
@@ -46,6 +48,11 @@ class Site:
 
     async def answer(self, call: Call) -> Answer:
         """Answer a request; never fails, but for cancellation."""
+        answer = await self._answer(call)
+        self.answers[answer.status] = self.answers.get(answer.status, 0) + 1
+        return answer
+
+    async def _answer(self, call: Call) -> Answer:
         try:
             check_host(call, self.allowed_hosts)
             name = call.path[0] if call.path else ""

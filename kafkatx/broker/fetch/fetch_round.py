@@ -22,6 +22,7 @@ from kafkatx.broker.fetch.read_replicas import (
 )
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
+from kafkatx.counts import PartitionCounts
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces.storage import NO_LIMIT
 from kafkatx.types import Records
@@ -81,6 +82,7 @@ class FetchRound:
                     continue
                 cold = partition.log.warm(asked.fetch_offset, min(room, asked.partition_max_bytes))
                 if cold is not None:
+                    self._broker.cold_reads += 1
                     loading.append(cold)
                     room -= asked.partition_max_bytes
         return loading
@@ -191,6 +193,7 @@ class FetchRound:
                 error = failed.code if not partition.error else ErrorCode.OFFSET_NOT_AVAILABLE
             except OSError:
                 error = ErrorCode.KAFKA_STORAGE_ERROR
+        self._count(partition.counts, len(records or ()), error)
         return PartitionData(
             asked.partition,
             error,
@@ -200,6 +203,13 @@ class FetchRound:
             aborted_transactions=aborted,
             records=records,
         )
+
+    def _count(self, counts: PartitionCounts, size: int, error: int) -> None:
+        """Count the answer for one partition."""
+        counts.fetches += 1
+        counts.bytes_out += size
+        if error:
+            counts.failed_fetches += 1
 
 
 def _read_committed(

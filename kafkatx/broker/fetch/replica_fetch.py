@@ -33,6 +33,7 @@ from kafkatx.broker.fetch.answers import epoch_error
 from kafkatx.broker.fetch.by_ids import FetchByIds
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.requests.context import RequestContext
+from kafkatx.counts import PartitionCounts
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.fetch import (
     EpochEndOffset,
@@ -200,7 +201,10 @@ class ReplicaFetch(FetchByIds):
             return 0
         return int(partition.log.log_end_offset)
 
-    def _count(self, topic: str, asked: FetchPartition, size: int) -> None:
+    def _count(self, counts: PartitionCounts, size: int, error: int) -> None:
+        counts.replica_bytes_out += size
+
+    def _throttled(self, topic: str, asked: FetchPartition, size: int) -> None:
         partition = self._find(topic, asked.partition)
         if partition is not None and self._replica_id not in partition.isr:
             self._throttle.count(partition.topic_partition, size)
@@ -236,7 +240,7 @@ class ReplicaFetch(FetchByIds):
     def _read(self, topic: str, asked: FetchPartition, limit: int, first: bool) -> PartitionData:
         result = super()._read(topic, asked, limit, first)
         if self._throttle.is_on and result.records:
-            self._count(topic, asked, len(result.records))
+            self._throttled(topic, asked, len(result.records))
         if result.error_code in (DIVERGED, ErrorCode.OFFSET_OUT_OF_RANGE):
             partition = self._find(topic, asked.partition)
             assert partition is not None

@@ -204,6 +204,7 @@ class _PartitionAppends:
         records = data.records
         refused = _refused(partition, data, self._acks, self._version)
         if refused is not None and refused is not CHECK_SCHEMAS:
+            partition.counts.failed_produces += 1
             return refused
         if self._refusals and partition.topic_partition in self._refusals:
             return _error(data, self._refusals[partition.topic_partition], UNVERIFIED)
@@ -235,9 +236,10 @@ class _PartitionAppends:
             result = PartitionProduceResponse(data.index, 0, -1)
             self._unvalidated.append((partition, records, done, result))
             return result
-        if done.error and not self._broker.replicas.has_lease():
-            return _error(data, ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror)
         if done.error:
+            partition.counts.failed_produces += 1
+            if not self._broker.replicas.has_lease():
+                return _error(data, ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaseEnded().strerror)
             return _failed(data, done, log_start_offset)
         self._broker.replicas.staged[partition] = None
         result = PartitionProduceResponse(

@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.http.health import Health
+from kafkatx.broker.metrics.holder import MetricsHolder
 from kafkatx.broker.registry.holder import RegistryHolder
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import Listener, bracketed, is_loopback, parse_listeners
@@ -47,12 +48,14 @@ class HttpEndpoint:
         self,
         broker: Broker,
         registry: RegistryHolder,
+        metrics: MetricsHolder,
         reactor: Any,
         tls: TlsListeners | None = None,
         find_checker: FindChecker | None = None,
     ) -> None:
         self._broker = broker
         self._registry = registry
+        self._metrics = metrics
         self._reactor = reactor
         self._tls = tls
         self._find_checker = find_checker
@@ -76,6 +79,7 @@ class HttpEndpoint:
             port = self._bind(listener, host, self._with_tls(listener, factory))
             port.stopReading()  # type: ignore[attr-defined]
             self._factories.append(factory)
+            self._metrics.web.append(factory)
             self._ports.append(port)
             local = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
             self.bound.append((local, port.getHost().port))  # type: ignore[attr-defined]
@@ -116,6 +120,7 @@ class HttpEndpoint:
     def _site(self, listener: Listener) -> Site:
         site = Site(allowed_hosts(self._broker.config, listener))
         site.mount(("health",), lambda: self.health.application, public=True)
+        site.mount(("metrics",), self._metrics.application)
         site.mount(REGISTRY_PATHS, self._registry.application)
         return site
 
@@ -135,6 +140,7 @@ class HttpEndpoint:
         """Import what the first request needs, a part with each step."""
         import_module("kafkatx.web.channel")
         yield
+        yield from self._metrics.load_rest()
         yield from self._registry.load_rest()
 
     async def stop(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from kafkatx.broker.replica.commit_waiters import CommitWaiters
+from kafkatx.counts import PartitionCounts
 from kafkatx.errors import ErrorCode
 
 
@@ -29,11 +30,13 @@ class Awaited:
     :ivar replica_fetches: the fetches of followers that wait for more data.
     :ivar delayed_deletes: operations that wait until followers have moved their log starts.
     :ivar commit_waiters: operations that wait until records are committed.
+    :ivar counts: counts of what clients have asked.
     """
 
     __slots__ = (
         "_woken_at",
         "commit_waiters",
+        "counts",
         "delayed_deletes",
         "delayed_fetches",
         "error",
@@ -50,6 +53,7 @@ class Awaited:
         self.replica_fetches: set[Waiter] = set()
         self.delayed_deletes: set[Waiter] = set()
         self.commit_waiters = CommitWaiters()
+        self.counts = PartitionCounts()
         self.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         self.high_watermark = self._woken_at = -1
         self.isr: tuple[int, ...] = ()

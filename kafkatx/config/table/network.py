@@ -219,8 +219,50 @@ HTTP_MAX_CONNECTIONS = HTTP.integer(
     low=1,
 )
 
+METRICS = Section(
+    "Metrics", "The page /metrics of the HTTP listener, for Prometheus: see docs/monitoring.md."
+)
+
+METRICS_FAMILIES = METRICS.names(
+    "kafkatx.metrics.families",
+    ("kafka", "exporter", "kafkatx"),
+    "Names that metrics have: those of the JMX exporter, those of kafka_exporter, kafkatx's own.",
+    choices=("kafka", "exporter", "kafkatx"),
+)
+METRICS_MAX_TOPICS = METRICS.integer(
+    "kafkatx.metrics.max.topics",
+    5000,
+    'Topics with series of their own; the others are summed up in the topic "(others)".',
+    low=0,
+)
+METRICS_MAX_PARTITIONS = METRICS.integer(
+    "kafkatx.metrics.max.partitions",
+    3000,
+    "Partitions with series of their own, twelve each; the others of a topic are summed up in the partition "
+    '"(others)".',
+    low=0,
+)
+METRICS_MAX_GROUPS = METRICS.integer(
+    "kafkatx.metrics.max.groups",
+    2000,
+    'Consumer groups with series of their own; the lag of the others is summed up in the group "(others)".',
+    low=0,
+)
+METRICS_MAX_GROUP_PARTITIONS = METRICS.integer(
+    "kafkatx.metrics.max.group.partitions",
+    5000,
+    "Committed offsets of groups with series of their own; the others count in the sums of their groups "
+    "only.",
+    low=0,
+)
+METRICS_INTERNAL_TOPICS = METRICS.boolean(
+    "kafkatx.metrics.internal.topics",
+    False,
+    "Show the broker's own topics, such as __consumer_offsets, too.",
+)
+
 BY_LISTENER = {row.name: row for row in (MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE)}
 """Settings that a listener may have for itself, by name."""
 
-SECTIONS = (NETWORK, HTTP)
+SECTIONS = (NETWORK, HTTP, METRICS)
 """This part of the table."""

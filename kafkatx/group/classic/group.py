@@ -130,6 +130,11 @@ class ClassicGroup:
         return bool(self._membership.members)
 
     @property
+    def member_count(self) -> int:
+        """The number of members."""
+        return len(self._membership.members)
+
+    @property
     def leader(self) -> str | None:
         """The member id of the leader; None if there are no members."""
         return self._membership.roster.leader

@@ -88,6 +88,11 @@ class ConsumerGroup:
         return bool(self._rebalance.state.members)
 
     @property
+    def member_count(self) -> int:
+        """The number of members."""
+        return len(self._rebalance.state.members)
+
+    @property
     def held_bytes(self) -> int:
         """Approximate memory of the members and their subscriptions."""
         return self._rebalance.state.held_bytes

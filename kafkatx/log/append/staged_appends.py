@@ -6,6 +6,7 @@ those of producers are validated first. :meth:`StagedAppends.discard` undoes all
 
 from __future__ import annotations
 
+from kafkatx.counts import WriteCounts
 from kafkatx.log.append.follower import FollowedBatch, check_batches
 from kafkatx.log.append.result import StagedChanges, Undo
 from kafkatx.log.leader_epochs import LeaderEpochCache
@@ -23,6 +24,7 @@ class StagedAppends:
     :ivar staged: the batches that are to be written.
     :ivar changes: what the log has to change before it writes the staged batches; None: nothing.
     :ivar next_offset: the offset that the next record gets.
+    :ivar counts: counts of what was written.
     :param epochs: the epochs of written batches; read here, changed by the log.
     """
 
@@ -32,6 +34,7 @@ class StagedAppends:
         "_most_producers",
         "_undo",
         "changes",
+        "counts",
         "next_offset",
         "producers",
         "staged",
@@ -51,6 +54,7 @@ class StagedAppends:
         self.staged = StagedBatches()
         self.next_offset = log_end_offset
         self.changes: StagedChanges | None = None
+        self.counts = WriteCounts()
         self._undo: list[Undo] = []
         self._leader_epoch = epochs.latest
         self._most_producers = 1
@@ -78,6 +82,10 @@ class StagedAppends:
         staged.batches += found.batches
         staged.size_bytes += found.size
         staged.append_ms = now_ms
+        counts = self.counts
+        counts.followed_batches += len(found.batches)
+        counts.followed_records += found.next_offset - found.batches[0].base_offset
+        counts.followed_bytes += found.size
         self.next_offset = found.next_offset
         return found.size
 
@@ -134,7 +142,15 @@ class StagedAppends:
     # --- staged batches
 
     def written(self) -> None:
-        """Forget the staged batches: they are in the log."""
+        """Count the staged batches, which are in the log, and forget them."""
+        staged, counts = self.staged, self.counts
+        counts.writes += 1
+        counts.batches += len(staged.batches)
+        counts.records += self.next_offset - staged.batches[0].base_offset
+        counts.bytes += staged.size_bytes
+        self._forget()
+
+    def _forget(self) -> None:
         self.staged.clear()
         self._undo = []
         self.changes = None
@@ -148,7 +164,7 @@ class StagedAppends:
         elif self.staged.batches:
             self.next_offset = self.staged.batches[0].base_offset
         self._leader_epoch = self._epochs.latest
-        self.written()
+        self._forget()
 
     def restart_at(self, log_end_offset: int, producers: ProducerStateManager) -> None:
         """Continue at the new end of a log that was truncated; nothing is staged."""

@@ -94,6 +94,7 @@ class FileLog(ReadableLog):
         )
         self.append = self._appender.append
         self.append_marker = self._appender.append_marker
+        self.written = self._appender.counts
         self._transactions = TransactionFiles(location, local, transactions)
         epochs_unsynced = not loaded.clean and bool(loaded.epochs.entries)
         self._epochs = EpochCheckpoint(location, loaded.epochs, epochs_unsynced)
@@ -106,6 +107,7 @@ class FileLog(ReadableLog):
             loaded.flushed_offset,
             lambda: self.log_end_offset,
             self._flushed,
+            self.written,
         )
         self.hold_flushes, self.release_flushes = self._syncer.hold, self._syncer.release
         self._snapshots = SnapshotWriter(location, lambda: local.cuts)

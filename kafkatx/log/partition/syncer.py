@@ -10,10 +10,12 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import monotonic
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
+from kafkatx.counts import WriteCounts
 from kafkatx.log.faults import SyncFailed
 from kafkatx.log.group_commit import GroupCommit
 from kafkatx.log.partition.epoch_checkpoint import EpochCheckpoint
@@ -33,11 +35,13 @@ class Syncer:
     :ivar flushed_offset: all below it is on the disk: the log's recovery point.
     :param log_end_offset: returns the offset after the last written record.
     :param on_flushed: called when a sync has advanced ``flushed_offset``.
+    :param counts: counts the syncs.
     """
 
     __slots__ = (
         "_commit",
         "_committing",
+        "_counts",
         "_epochs",
         "_failed",
         "_held",
@@ -58,6 +62,7 @@ class Syncer:
         flushed_offset: int,
         log_end_offset: Callable[[], int],
         on_flushed: Callable[[], None],
+        counts: WriteCounts,
     ) -> None:
         self._location = location
         self._local = local
@@ -66,6 +71,7 @@ class Syncer:
         self.flushed_offset = flushed_offset
         self._log_end_offset = log_end_offset
         self._on_flushed = on_flushed
+        self._counts = counts
         self._commit = GroupCommit(self._begin_sync)
         self._committing = (-1, 0)
         self._failed = False
@@ -155,6 +161,7 @@ class Syncer:
         """
         if self._failed:
             raise SyncFailed(errno.EIO, "an earlier sync failed", self._location.directory)
+        began_s = monotonic()
         try:
             for call in calls:
                 call()
@@ -163,6 +170,9 @@ class Syncer:
                 raise
             self._failed = True
             raise SyncFailed(error.errno, error.strerror, self._location.directory) from error
+        finally:
+            self._counts.syncs += 1
+            self._counts.sync_s += monotonic() - began_s
 
     def _sync_file(self, segment: LogSegment, file: SharedFile | str) -> None:
         """Sync one of a segment's files, which may have to be opened. Runs in the worker."""

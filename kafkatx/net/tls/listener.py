@@ -226,6 +226,14 @@ class TlsListeners:
             return NOBODY.principal
         return self.principal(listener)
 
+    def ends(self) -> list[tuple[str, float]]:
+        """Return when each listener's certificate expires, the first of a chain: seconds since 1970."""
+        return [
+            (each.listener, days_left(each.settings.identity, 0) * _DAY_S)
+            for each in self._certificates
+            if each.settings.identity is not None
+        ]
+
     def stop(self) -> None:
         """Look at the files no more."""
         if self._checks is not None and self._checks.running:

@@ -51,6 +51,23 @@ class AppendContract(StoreCase):
         )
         self.assertEqual(self.content(log), list(enumerate([b"a", b"b", b"c", b"d", b"e", b"f"])))
 
+    def test_written_is_counted(self) -> None:
+        """Check that writes count what they have written, and not what was discarded."""
+        log = self.make_log()
+        self.put(log, batch([b"a", b"b"]), batch([b"c"]))
+        self.put(log, batch([b"d"]))
+        log.append(batch([b"dropped"]), 0, NOW_MS, True)
+        log.discard()
+        counts = log.written
+        self.assertEqual((counts.writes, counts.batches, counts.records), (2, 3, 4))
+        self.assertEqual((counts.bytes, counts.followed_bytes), (log.size_bytes, 0))
+        followed = batch([b"e", b"f"])
+        followed = log.log_end_offset.to_bytes(8, "big") + followed[8:12] + bytes(4) + followed[16:]
+        log.append_as_follower(followed, 0)
+        log.write()
+        self.assertEqual((counts.followed_batches, counts.followed_records), (1, 2))
+        self.assertEqual((counts.records, counts.followed_bytes), (6, len(followed)))
+
     def test_staged_is_invisible(self) -> None:
         """Check that before write() an append can neither be read nor seen in the log's end."""
         log = self.make_log()

@@ -12,9 +12,11 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.testing import StringTransport
 
 from kafkatx.broker.http.endpoint import HttpEndpoint, allowed_hosts
+from kafkatx.broker.metrics.holder import MetricsHolder
 from kafkatx.broker.registry.holder import RegistryHolder
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
+from kafkatx.net.server import KafkaServerFactory, Limits
 from tests.broker.running import BrokerTestCase
 
 
@@ -51,7 +53,9 @@ class EndpointTests(BrokerTestCase):
         self.factories: list[Any] = []
         self.fails, self.taken = False, -1
         self.registry = RegistryHolder(self.broker)
-        self.endpoint = HttpEndpoint(self.broker, self.registry, self)
+        server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1, 10, 10), self.clock)
+        metrics = MetricsHolder(self.broker, server, None, self)
+        self.endpoint = HttpEndpoint(self.broker, self.registry, metrics, self)
         self.callLater = self.clock.callLater
 
     def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:
@@ -170,6 +174,24 @@ class EndpointTests(BrokerTestCase):
         self.assertIn(b" 404 ", self.get("/nowhere"))
         self.successResultOf(Deferred.fromCoroutine(self.endpoint.stop()))
 
+    def test_metrics(self) -> None:
+        """Both listeners have the metrics of one broker, which tell of both."""
+        self.endpoint.listen()
+        self.assertIn(b" 404 ", self.get("/nowhere"))
+        self.clock.advance(1)
+        for number in (0, 1):
+            answer = self.get_all("/metrics", number)
+            self.assertIn(b'kafkatx_http_requests_total{status="404"} 1', answer)
+
+    def get_all(self, path: str, number: int) -> bytes:
+        """Ask for a path whose answer comes in pieces."""
+        protocol, transport = self.factories[number].buildProtocol(None), StringTransport()
+        protocol.makeConnection(transport)
+        protocol.dataReceived(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        self.clock.advance(0)
+        sent: bytes = transport.value()
+        return sent
+
     def test_load_rest(self) -> None:
         """Everything that a request needs can be imported before."""
-        self.assertEqual(list(self.endpoint.load_rest()), [None, None])
+        self.assertEqual(list(self.endpoint.load_rest()), [None, None, None])

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, execute
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.config import BrokerConfig
-from kafkatx.net.tls.listener import Certificates
+from kafkatx.net.tls.listener import Certificates, TlsListeners
 from kafkatx.tls.authority import Issued, issue, make_authority
 
 T = TypeVar("T")
@@ -55,6 +55,16 @@ class CertificatesTests(SynchronousTestCase):
             file.write(b"\n")
         self.successResultOf(self.certificates.check_files(at_once))
         self.assertEqual(self.serial(), new.certificate.serial_number)
+
+    def test_ends(self) -> None:
+        """The listeners tell when their certificates expire, for metrics."""
+        config = BrokerConfig.load(None, {})
+        listeners = TlsListeners(config.of_listener, at_once)
+        listeners._certificates.append(self.certificates)
+        identity = self.certificates.settings.identity
+        assert identity is not None
+        end_s = min(one.not_valid_after_utc.timestamp() for one in identity.chain)
+        self.assertEqual(listeners.ends(), [("SSL", end_s)])
 
     def test_bad_file(self) -> None:
         """A file that cannot be used changes nothing; the next one that can does."""

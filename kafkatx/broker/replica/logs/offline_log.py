@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, fail
 from zope.interface import implementer
 
 from kafkatx.config.log_config import LogConfig
+from kafkatx.counts import WriteCounts
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IPartitionLog, ISegmentFacts
 from kafkatx.interfaces.storage import NO_LIMIT
@@ -28,6 +29,7 @@ class OfflineLog:
 
     log_start_offset = log_end_offset = flushed_offset = -1
     size_bytes = 0
+    written = WriteCounts()
     segments: tuple[ISegmentFacts, ...] = ()
     latest_epoch = NO_LEADER_EPOCH
     deletable_end = NO_LIMIT

@@ -1,0 +1,1 @@
+"""The metrics of a broker, in the formats of Prometheus and OpenMetrics."""

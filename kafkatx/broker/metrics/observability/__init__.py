@@ -1,0 +1,1 @@
+"""A dashboard of Grafana, and alerts of Prometheus. Both are generated."""

@@ -9,10 +9,11 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.metrics.samples import Samples, label
-from kafkatx.broker.metrics.scraper import TURN_S, Scraper
+from kafkatx.broker.metrics.scraper import MOST_HELD, TURN_S, Scraper
 from kafkatx.broker.metrics.sources import Steps
 from kafkatx.broker.metrics.table import METRICS
 from kafkatx.broker.metrics.table.exporter import BROKERS
+from kafkatx.web.calls import WebError
 
 
 class Counting:
@@ -77,6 +78,20 @@ class ScraperTests(SynchronousTestCase):
         while not fourth.called:
             self.clock.advance(0)
         self.assertEqual(self.collector.rounds, 2)
+
+    def test_slow_readers(self) -> None:
+        """Clients that read slowly hold a bounded number of scrapes; further ones are refused."""
+        self.collector.steps = 1
+        held = []
+        for _ in range(MOST_HELD):
+            self.clock.advance(1)
+            held.append(self.successResultOf(self.scraper.scrape()).pieces())
+            next(held[-1])  # the client has read a piece
+        self.clock.advance(1)
+        error = self.assertRaises(WebError, self.scraper.scrape)
+        self.assertIn("slow clients", str(error))
+        held.pop()
+        self.successResultOf(self.scraper.scrape())
 
     def test_waits(self) -> None:
         """A collector may wait for a worker: the scrape goes on when that has answered."""

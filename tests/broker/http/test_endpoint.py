@@ -53,7 +53,7 @@ class EndpointTests(BrokerTestCase):
         self.factories: list[Any] = []
         self.fails, self.taken = False, -1
         self.registry = RegistryHolder(self.broker)
-        server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1, 10, 10), self.clock)
+        server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1), self.clock)
         metrics = MetricsHolder(self.broker, server, None, self)
         self.endpoint = HttpEndpoint(self.broker, self.registry, metrics, self)
         self.callLater = self.clock.callLater

@@ -16,7 +16,7 @@ from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.web.calls import Answer, Call
 from tests.broker.running import BrokerTestCase
 
-LIMITS = Limits(1 << 20, -1, -1, 10, 10)
+LIMITS = Limits(1 << 20, -1, -1)
 
 Series = dict[str, dict[frozenset[tuple[str, str]], float]]
 """Values by name and labels."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_open_metrics
 from prometheus_client.parser import text_string_to_metric_families as read_text
@@ -66,7 +66,8 @@ class SamplesTests(SynchronousTestCase):
         self.assertTrue(b"".join(self.make().pieces(True)).endswith(b"\n# EOF\n"))
         self.assertNotIn(b"EOF", b"".join(self.make().pieces()))
 
-    @given(st.text())
+    @settings(max_examples=30)
+    @given(st.text(max_size=20))
     def test_labels(self, text: str) -> None:
         """Any text is the value of a label in both formats: quotes, backslashes and ends of lines."""
         text = text.encode("utf-8", "replace").decode()

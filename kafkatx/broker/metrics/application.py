@@ -17,6 +17,7 @@ from kafkatx.broker.metrics.samples import Samples
 from kafkatx.broker.metrics.scraper import Scraper
 from kafkatx.broker.metrics.sources import Collector, Sources
 from kafkatx.broker.metrics.table import METRICS
+from kafkatx.broker.metrics.table.kminion import ALIASES
 from kafkatx.web.calls import Answer, Application, Call
 from kafkatx.web.routes import Routes
 
@@ -42,7 +43,7 @@ def make_application(sources: Sources) -> Application:
     """Return what answers requests for ``/metrics``."""
     limits = MetricsLimits.of(sources.broker.config)
     wanted = [metric for metric in METRICS if not metric.family or metric.family in limits.families]
-    scraper = Scraper(collectors(sources, limits), lambda: Samples(wanted), sources.broker.clock)
+    scraper = Scraper(collectors(sources, limits), lambda: Samples(wanted, ALIASES), sources.broker.clock)
 
     async def answer(call: Call) -> Answer:
         samples = await scraper.scrape()

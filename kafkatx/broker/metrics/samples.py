@@ -7,13 +7,18 @@ as both formats ask for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 
 from kafkatx.broker.metrics.table.row import Kind, Metric
 
 PIECE = 2000
 """Lines that are joined in one step."""
+
+_LABEL = re.compile(r'(\w+)(="(?:[^"\\]|\\.)*")')
+"""A label's name, and the rest of it."""
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -33,19 +38,22 @@ class Samples:
 
     :ivar count: the number of samples.
     :param metrics: those that are wanted, in order; samples of others are dropped.
+    :param aliases: rows for samples of other metrics, once more: the row of each such metric.
     """
 
-    def __init__(self, metrics: Iterable[Metric]) -> None:
+    def __init__(
+        self, metrics: Iterable[Metric], aliases: Mapping[Metric, Metric] = MappingProxyType({})
+    ) -> None:
         self._lines: dict[Metric, list[str]] = {metric: [] for metric in metrics}
+        self._shown = tuple(self._lines)
+        self._sources = {alias: metric for metric, alias in aliases.items() if alias in self._lines}
+        for metric in self._sources.values():
+            self._lines.setdefault(metric, [])
 
     @property
     def count(self) -> int:
         """The number of samples."""
-        return sum(map(len, self._lines.values()))
-
-    def wants(self, metrics: Collection[Metric]) -> bool:
-        """Return True if any of *metrics* is wanted."""
-        return any(metric in self._lines for metric in metrics)
+        return sum(len(self._lines[self._sources.get(metric, metric)]) for metric in self._shown)
 
     def add(self, metric: Metric, value: float, named: str = "") -> None:
         """Add a sample.
@@ -58,15 +66,25 @@ class Samples:
 
     def pieces(self, open_metrics: bool = False) -> Iterator[bytes]:
         """Encode the samples, a piece with each step; metrics without samples are left out."""
-        for metric, lines in self._lines.items():
+        for metric in self._shown:
+            source = self._sources.get(metric, metric)
+            lines: Iterable[str] = self._lines[source]
             if not lines:
                 continue
+            if source is not metric:
+                lines = (_renamed(line, source, metric) for line in lines)
             start, rest = _head(metric, open_metrics), iter(lines)
             while some := list(islice(rest, PIECE)):
                 yield (start + "".join(some)).encode("utf-8", "replace")
                 start = ""
         if open_metrics:
             yield b"# EOF\n"
+
+
+def _renamed(line: str, source: Metric, alias: Metric) -> str:
+    """Return a line with the names of another metric and of its labels."""
+    others = dict(zip(source.labels, alias.labels, strict=True))
+    return alias.name + _LABEL.sub(lambda found: others[found[1]] + found[2], line.removeprefix(source.name))
 
 
 def _head(metric: Metric, open_metrics: bool) -> str:

@@ -226,8 +226,8 @@ METRICS = Section(
 METRICS_FAMILIES = METRICS.names(
     "kafkatx.metrics.families",
     ("kafka", "exporter", "kafkatx"),
-    "Names that metrics have: those of the JMX exporter, those of kafka_exporter, kafkatx's own.",
-    choices=("kafka", "exporter", "kafkatx"),
+    "Names that metrics have: the JMX exporter's, those of kafka_exporter or kminion, kafkatx's own.",
+    choices=("kafka", "exporter", "kminion", "kafkatx"),
 )
 METRICS_MAX_TOPICS = METRICS.integer(
     "kafkatx.metrics.max.topics",

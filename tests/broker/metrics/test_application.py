@@ -11,6 +11,7 @@ from kafkatx.broker.metrics.application import (
     prefers_open_metrics,
 )
 from kafkatx.broker.metrics.table import FAMILIES, METRICS
+from kafkatx.broker.metrics.table.process import PROCESS
 from kafkatx.web.calls import Call, WebError
 from tests.broker.metrics.scraped import ScrapeTestCase, series
 
@@ -45,12 +46,13 @@ class ApplicationTests(ScrapeTestCase):
 
     def test_families(self) -> None:
         """A setting chooses the names; those of the process are always there."""
-        for chosen in ("kafka", "exporter", "kafkatx", ""):
+        self.make_topic()
+        for chosen in ("kafka", "exporter", "kminion", "kafkatx", ""):
             self.broker.config = self.broker.config.with_values({"kafkatx.metrics.families": chosen})
             self.application = make_application(self.sources)
             names = {metric.name for metric in METRICS if metric.family in (chosen, "")}
             found = set(self.scrape())
-            self.assertTrue(found)
+            self.assertTrue(found - {metric.name for metric in PROCESS.metrics} or not chosen)
             self.assertLessEqual(found, names)
 
     def test_other_paths(self) -> None:

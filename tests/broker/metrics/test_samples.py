@@ -13,6 +13,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.broker.metrics.samples import PIECE, Samples, label, labels
 from kafkatx.broker.metrics.table.row import Family, Kind
 
+ALPHABET = 'ab\\"\n\r\t ,={}#é\u2028\U0001f600'
+
 FAMILY = Family("", "of the test")
 COUNTED = FAMILY.counter("counted_total", 'A "count" with a \\ in its text.', "name")
 MEASURED = FAMILY.gauge("measured", "A measure.", "name", "other")
@@ -67,7 +69,7 @@ class SamplesTests(SynchronousTestCase):
         self.assertNotIn(b"EOF", b"".join(self.make().pieces()))
 
     @settings(max_examples=30)
-    @given(st.text(max_size=20))
+    @given(st.text(ALPHABET, max_size=20))
     def test_labels(self, text: str) -> None:
         """Any text is the value of a label in both formats: quotes, backslashes and ends of lines."""
         text = text.encode("utf-8", "replace").decode()
@@ -86,6 +88,20 @@ class SamplesTests(SynchronousTestCase):
         samples.add(COUNTED, 1)
         samples.add(MEASURED, 1)
         self.assertEqual((samples.count, set(read(samples, False))), (1, {"measured"}))
+
+    def test_aliases(self) -> None:
+        """The samples of a metric are there once more, with other names; a value is not taken for a label."""
+        other = Family("", "of the test").gauge("other_measure", "A measure.", "other_name", "another")
+        for value in ("plain", 'name="x",other="y', "name=", "x,other=", "back\\", "a\nb"):
+            for shown in ([other], [MEASURED, other]):
+                samples = Samples(shown, {MEASURED: other})
+                samples.add(MEASURED, 1, labels(name=value, other=value))
+                found = read(samples, False)
+                self.assertEqual(set(found), {metric.name for metric in shown})
+                renamed = [("other_measure", {"other_name": value, "another": value}, 1)]
+                self.assertEqual(found["other_measure"][2], renamed)
+                self.assertEqual(samples.count, len(shown))
+        self.assertEqual(list(Samples([MEASURED], {MEASURED: other}).pieces()), [])
 
     def test_pieces(self) -> None:
         """A piece has a bounded number of lines, however many there are."""

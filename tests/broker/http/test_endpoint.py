@@ -54,8 +54,8 @@ class EndpointTests(BrokerTestCase):
         self.fails, self.taken = False, -1
         self.registry = RegistryHolder(self.broker)
         server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1), self.clock)
-        metrics = MetricsHolder(self.broker, server, None, self)
-        self.endpoint = HttpEndpoint(self.broker, self.registry, metrics, self)
+        self.metrics = MetricsHolder(self.broker, server, None, self)
+        self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self)
         self.callLater = self.clock.callLater
 
     def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:
@@ -159,7 +159,7 @@ class EndpointTests(BrokerTestCase):
             return "wrapped"
 
         tls: Any = SimpleNamespace(wrap=wrap)
-        endpoint = HttpEndpoint(self.broker, self.registry, self, tls)
+        endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self, tls)
         endpoint.listen()
         self.assertEqual((self.factories[1], wrapped[0].listener), ("wrapped", "HTTPS"))
         self.assertEqual(endpoint.urls, ["http://127.0.0.1:4711", "https://127.0.0.1:8443"])

@@ -104,5 +104,8 @@ class ServerCollector:
             samples.add(o.HTTP_REQUESTS, count, label("status", status))
         samples.add(o.HTTP_CONNECTIONS, sum(len(one.channels) for one in self._sources.web))
         if self._sources.tls is not None:
-            for name, end_s in self._sources.tls.ends():
+            ends: dict[str, float] = {}
+            for name, end_s in self._sources.tls.ends():  # several of HTTP have one name
+                ends[name] = min(end_s, ends.get(name, end_s))
+            for name, end_s in ends.items():
                 samples.add(o.CERTIFICATE_END, round(end_s), label("listener", name))

@@ -131,12 +131,14 @@ class ServerCollectorTests(ScrapeTestCase):
 
         class Tls:
             def ends(self) -> list[tuple[str, float]]:
-                return [("SSL", 1_900_000_000.4)]
+                return [("SSL", 1_900_000_000.4), ("HTTPS", 1_950_000_000.0), ("HTTPS", 1_940_000_000.0)]
 
         tls: Any = Tls()
         self.application = make_application(attrs.evolve(self.sources, tls=tls))
         found = self.scrape()
-        self.assertValues(found, {"kafkatx_certificate_not_after_seconds": 1_900_000_000}, listener="SSL")
+        name = "kafkatx_certificate_not_after_seconds"
+        self.assertValues(found, {name: 1_900_000_000}, listener="SSL")
+        self.assertValues(found, {name: 1_940_000_000}, listener="HTTPS")
 
     def test_cold_reads(self) -> None:
         """Reads that had to wait for the disk are counted."""

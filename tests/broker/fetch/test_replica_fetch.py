@@ -79,6 +79,16 @@ class ReadTests(ReplicaFetchCase):
         self.assertEqual((part.error_code, values(part.records)), (0, [b"a", b"b"]))
         self.assertEqual((part.high_watermark, part.log_start_offset), (0, 0))
 
+    def test_counted_apart(self) -> None:
+        """Bytes that followers get are no consumers', and the requests are not counted as theirs."""
+        self.add(b"a", b"b")
+        part = self.fetch(0)
+        partition = self.broker.topics.find("t", 0)
+        assert partition is not None and part.records is not None
+        counts = partition.counts
+        self.assertEqual((counts.replica_bytes_out, counts.bytes_out), (len(part.records), 0))
+        self.assertEqual(counts.fetches, 0)
+
     def test_acknowledges(self) -> None:
         """A fetch offset acknowledges all below it: the high watermark is the least of the in-sync ones."""
         self.add(b"a", b"b")

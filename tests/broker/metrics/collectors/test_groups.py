@@ -43,6 +43,14 @@ class GroupCollectorTests(ScrapeTestCase):
         self.assertValues(found, {"kafka_consumergroup_members": 0}, consumergroup="g")
         self.assertValues(found, {"kafkatx_groups": 1}, type="classic", state="Empty")
 
+    def test_oldest(self) -> None:
+        """The time of a topic is that of the partition that is furthest behind."""
+        self.fill(b"value", partition=1, timestamp_ms=NOW_MS + 4000)
+        for offsets, seconds in (((1, 0), 9), ((2, 0), 8), ((3, 0), 6)):
+            self.commit(*offsets)
+            found = self.scrape()
+            self.assertValues(found, {"kafkatx_group_lag_seconds": seconds}, consumergroup="g", topic="t")
+
     def test_no_lag(self) -> None:
         """A group that has read everything is 0 seconds behind."""
         self.commit(3)

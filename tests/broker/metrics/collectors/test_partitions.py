@@ -75,6 +75,16 @@ class PartitionCollectorTests(ScrapeTestCase):
         self.assertValues(found, {f"{TOPICS}messagesin_total": 8})
         self.assertValues(found, {f"{TOPICS}messagesin_total": 4}, topic="t")
 
+    def test_created_again(self) -> None:
+        """A topic that is deleted and created again between two scrapes begins anew, and all is counted."""
+        self.make_topic()
+        self.fill(b"one", b"two", b"three")
+        self.scrape()
+        self.delete_topic()
+        self.make_topic()
+        self.fill(b"four")
+        self.assertValues(self.scrape(), {f"{TOPICS}messagesin_total": 4})
+
     def delete_topic(self) -> None:
         """Delete the topic."""
         self.ask(20, 5, DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000))

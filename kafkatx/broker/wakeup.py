@@ -45,7 +45,7 @@ class Wakeup:
             self._timer = self._clock.callLater(min(later) - now_s, self._ring)
 
     def stop_timer(self) -> None:
-        """Let the timer ring no more."""
+        """Cancel the timer."""
         timer, self._timer = self._timer, None
         if timer is not None and timer.active():
             timer.cancel()

@@ -78,5 +78,6 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
         env={**os.environ, **(environment or {})},
     )
     if done.returncode:
-        raise AssertionError(f"kafkatx {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr}")
+        said = f"{done.stdout}{done.stderr}"
+        raise AssertionError(f"kafkatx {' '.join(arguments)} ended with {done.returncode}:\n{said}")
     return done.stdout

@@ -1,16 +1,16 @@
 """Check of mirrored partitions: both clusters are read, and the batches compared.
 
 It reads one partition at a time over plain sockets, and keeps two fetch responses of each side at most. The
-comparison is :mod:`kafkatx.clientcore.admin.mirror_comparison`'s.
+comparison is :mod:`kafkatx.clientcore.admin.mirror_check.comparison`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from kafkatx.blocking.consumer.reader import Reader
-from kafkatx.clientcore.admin.mirror_comparison import Tally, batches_of, compare
+from kafkatx.clientcore.admin.mirror_check.comparison import Batch, Tally, batches_of, compare
 from kafkatx.clientcore.errors import OffsetOutOfRange
 from kafkatx.clientcore.list_offsets import EARLIEST, LATEST
 
@@ -36,7 +36,7 @@ def check_partition(
     The range begins at the later log start offset, and moves with it if retention deletes records meanwhile.
     It ends at the end of the copy as the call finds it.
 
-    :param compacted: the source compacts the topic.
+    :param compacted: the topic is compacted.
     :param on_progress: called after each batch.
     :param end: the offset before which to compare, if the copy has got records of its own since.
     :return: the result; an end beyond the source's is a difference.
@@ -83,9 +83,18 @@ def _check_range(
             batches_of(theirs.chunks(), start, end),
             batches_of(ours.chunks(), start, end),
             compacted,
+            lambda: _later(copy, name, end),
         )
         for _ in steps:
             on_progress(tally)
+
+
+def _later(copy: Cluster, name: TopicPartition, start: int) -> Iterator[Batch]:
+    """Yield the batches that the copy has by now after the compared ones."""
+    end = _edge(copy, name, LATEST)
+    if start < end:
+        with _reader(copy, name, start, end) as reader:
+            yield from batches_of(reader.chunks(), start, end)
 
 
 def _reader(cluster: Cluster, name: TopicPartition, start: int, end: int) -> Reader:

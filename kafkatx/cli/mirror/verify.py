@@ -21,7 +21,7 @@ from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
-    from kafkatx.clientcore.admin.mirror_comparison import Tally
+    from kafkatx.clientcore.admin.mirror_check.comparison import Tally
 
 DIFFERENT = 1
 COMPACT = "compact"
@@ -66,8 +66,8 @@ def verify(
     Each batch that both sides have must have the same offsets, checksum, leader epoch and producer. Both are
     read, so this takes as long as reading the topics. Without --topic all topics of the LINK are compared.
     Left out are offsets that one side has deleted by retention, and those after the promotion of a topic.
-    Records that compaction at the source has removed may still be in the copy. Exit code 1: there are
-    differences.
+    In a compacted topic, each side of which is compacted by itself, the copy may lack a record if it has a
+    later one with its key. Exit code 1: there are differences.
 
     \b
     Into a pipe, with tabs between the fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking.admin.mirror_check import check_partition
-from kafkatx.clientcore.admin.mirror_comparison import Tally
+from kafkatx.clientcore.admin.mirror_check.comparison import Tally
 from kafkatx.clientcore.errors import OffsetOutOfRange
 from kafkatx.records.builder import build_values
 from kafkatx.types import TopicPartition

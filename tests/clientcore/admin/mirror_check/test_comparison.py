@@ -8,20 +8,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.admin.mirror_comparison import MOST_KEPT, Tally, batches_of, compare
+from kafkatx.clientcore.admin.mirror_check.comparison import MOST_KEPT, Tally, batches_of, compare
 from kafkatx.errors import CorruptRecords
 from kafkatx.records.builder import BatchBuilder, assemble
 from kafkatx.records.varint import encode
 from tests.wire.strategies import quick
 
 END = 1000
+LOST = "the copy lacks this record, and has no later one with its key"
 
 
-def batch(base_offset: int, *values: str | None, epoch: int = 0, producer_id: int = -1) -> bytes:
-    """Return a batch with one key for each value; None leaves an offset out, as compaction does."""
-    builder = BatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=0)
+def batch(
+    base_offset: int,
+    *values: str | None,
+    epoch: int = 0,
+    producer_id: int = -1,
+    key_at: int | None = None,
+    transactional: bool = False,
+) -> bytes:
+    """Return a batch with one key for each value; None leaves an offset out, as compaction does.
+
+    :param key_at: the offset whose key is the first one's; None: its own.
+    """
+    builder = BatchBuilder(
+        producer_id=producer_id, producer_epoch=0, base_sequence=0, transactional=transactional
+    )
     for number, value in enumerate(values):
-        builder.append(b"key %d" % (base_offset + number), (value or "").encode(), 5)
+        key = base_offset + number if key_at is None else key_at + number
+        builder.append(b"key %d" % key, (value or "").encode(), 5)
     if None not in values:
         return builder.build(base_offset, epoch)
     return _with_gaps(base_offset, values, epoch)
@@ -108,10 +122,9 @@ class ComparisonTests(SynchronousTestCase):
         log = [batch(0, "a"), batch(1, "b", "c"), batch(3, "d")]
         for at, edges in ((0, (0, 0)), (1, (1, 2)), (2, (3, 3))):
             less = log[:at] + log[at + 1 :]
-            for compacted in (False, True):
-                self.assertEqual(
-                    self.whats(self.compare(log, less, compacted)), [(*edges, "the copy lacks this batch")]
-                )
+            self.assertEqual(self.whats(self.compare(log, less)), [(*edges, "the copy lacks this batch")])
+            lost = [(offset, offset, LOST) for offset in range(edges[0], edges[1] + 1)]
+            self.assertEqual(self.whats(self.compare(log, less, compacted=True)), lost)
             self.assertEqual(
                 self.whats(self.compare(less, log)), [(*edges, "the source does not have this batch")]
             )
@@ -129,8 +142,33 @@ class ComparisonTests(SynchronousTestCase):
         self.assertEqual((tally.different, tally.compacted), (0, 1))
         self.assertEqual(self.compare([less], [whole]).different, 1)
         (only,) = self.whats(self.compare([less], [batch(0, "a", "b", "x")], compacted=True))
-        self.assertEqual(only, (0, 2, "records that both have differ"))
-        self.assertEqual(self.compare([whole], [less], compacted=True).different, 1)
+        self.assertEqual(only, (2, 2, "records that both have differ"))
+        self.assertEqual(self.whats(self.compare([whole], [less], compacted=True)), [(1, 1, LOST)])
+
+    def test_copy_compacted_first(self) -> None:
+        """The copy may lack a record of the source, or a batch, if it has a later record with its key."""
+        newer = batch(7, "n", key_at=1)
+        for log in ([batch(0, "a", "b", "c"), newer], [batch(0, "a"), batch(1, "b"), batch(2, "c"), newer]):
+            copy = [batch(0, "a", None, "c"), newer] if len(log) == 2 else [log[0], log[2], newer]
+            tally = self.compare(log, copy, compacted=True)
+            self.assertEqual((tally.different, tally.compacted), (0, 1))
+            self.assertEqual(self.whats(self.compare(log[:-1], copy[:-1], compacted=True)), [(1, 1, LOST)])
+        older = [batch(0, "n", key_at=1), batch(1, "b")]
+        self.assertEqual(self.whats(self.compare(older, older[:1], compacted=True)), [(1, 1, LOST)])
+
+    def test_later_than_the_range(self) -> None:
+        """A record that the copy has got since explains a missing one, too."""
+        tally = Tally(0, 2, 0)
+        source, copy = (batches_of([memoryview(one)], 0, 2) for one in (batch(0, "a", "b"), batch(0, "a")))
+        newer = memoryview(batch(7, "n", key_at=1))
+        for _ in compare(tally, source, copy, True, lambda: batches_of([newer], 2, END)):
+            pass
+        self.assertEqual(tally.different, 0)
+
+    def test_transaction(self) -> None:
+        """A missing record of a transaction may be one of an aborted one."""
+        log = [batch(0, "a"), batch(1, "b", producer_id=1, transactional=True)]
+        self.assertEqual(self.compare(log, log[:1], compacted=True).different, 0)
 
     def test_damaged(self) -> None:
         """Bytes that do not fit the checksum are a difference, although the headers are equal."""

@@ -4,19 +4,21 @@ The copy of a link has the source's batches as they are. So two batches with the
 their headers are: checksum, leader epoch, producer id, epoch and sequence. The checksum is of all that the
 header has after it, and of the records; each side's own bytes are checked against it.
 
-Compaction at the source may have removed records that the copy still has. In a compacted topic a batch that
-only the copy has is therefore no difference, and in batches that differ the records that both have must be
-equal. Nothing but the batch of each side that is compared is kept.
+Source and copy of a compacted topic are compacted each by itself. In such a topic a record that only the copy
+has is therefore no difference, one that only the source has is none if the copy has a later one with its key
+(:mod:`~kafkatx.clientcore.admin.mirror_check.superseded`), and records that both have must be equal. Beside
+those records' keys, nothing but the batch of each side that is compared is kept.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import attrs
 
+from kafkatx.clientcore.admin.mirror_check.superseded import MOST_KEYS, Superseded
 from kafkatx.errors import CorruptRecords, UnsupportedCompression
 from kafkatx.records import header as v2
 from kafkatx.records.conversion import batches, iter_any
@@ -55,7 +57,7 @@ class Tally:
     :ivar start: the first offset that is compared, *end* the one after the last.
     :ivar position: the offset after the last that was compared.
     :ivar batches: pairs of batches with the same offsets; *size_bytes* of the copy.
-    :ivar compacted: batches that differ as compaction at the source explains.
+    :ivar compacted: batches that differ as compaction at either side explains.
     :ivar different: the number of differences; *differences* are the first of them.
     """
 
@@ -111,41 +113,78 @@ def _is_intact(data: memoryview, header: v2.BatchHeader) -> bool:
     return True
 
 
-def compare(tally: Tally, source: Iterator[Batch], copy: Iterator[Batch], compacted: bool) -> Iterator[None]:
+def compare(
+    tally: Tally,
+    source: Iterator[Batch],
+    copy: Iterator[Batch],
+    compacted: bool,
+    later: Callable[[], Iterable[Batch]] = tuple,
+) -> Iterator[None]:
     """Compare all batches of both sides; yield after each step, so that the caller can show progress.
 
-    :param compacted: the source compacts the topic.
+    :param compacted: the topic is compacted.
+    :param later: returns the batches that the copy has got since: they may be why it was compacted.
     """
+    missing = Superseded() if compacted else None
     theirs, ours = next(source, None), next(copy, None)
     while theirs is not None or ours is not None:
         if theirs is None or (ours is not None and ours.last_offset < theirs.base_offset):
             assert ours is not None
-            _only_ours(tally, ours, compacted)
+            _only_ours(tally, ours, missing)
             tally.position, ours = ours.last_offset + 1, next(copy, None)
         elif ours is None or theirs.last_offset < ours.base_offset:
-            tally.add(theirs.base_offset, theirs.last_offset, "the copy lacks this batch")
+            _only_theirs(tally, theirs, missing)
             tally.position, theirs = theirs.last_offset + 1, next(source, None)
         else:
-            _both(tally, theirs, ours, compacted)
+            _both(tally, theirs, ours, missing)
             last = min(theirs.last_offset, ours.last_offset)
             tally.position = last + 1
             done_theirs, done_ours = theirs.last_offset == last, ours.last_offset == last
             theirs = next(source, None) if done_theirs else theirs
             ours = next(copy, None) if done_ours else ours
         yield
+    if missing is not None:
+        for batch in later() if missing else ():
+            _see(tally, batch, missing)
+            yield
+        _end(tally, missing)
     tally.position = tally.end
 
 
-def _only_ours(tally: Tally, ours: Batch, compacted: bool) -> None:
+def _end(tally: Tally, missing: Superseded) -> None:
+    for offset in missing.offsets():
+        tally.add(offset, offset, "the copy lacks this record, and has no later one with its key")
+    if missing.too_many:
+        tally.add(
+            tally.start,
+            tally.end - 1,
+            f"the copy lacks {missing.too_many} records beyond those of {MOST_KEYS} keys, not followed",
+        )
+
+
+def _only_ours(tally: Tally, ours: Batch, missing: Superseded | None) -> None:
     if not ours.intact:
         tally.add(ours.base_offset, ours.last_offset, "the copy's batch is damaged: its checksum is wrong")
-    elif compacted:
-        tally.compacted += 1
-    else:
+    elif missing is None:
         tally.add(ours.base_offset, ours.last_offset, "the source does not have this batch")
+    else:
+        tally.compacted += 1
+        _see(tally, ours, missing)
 
 
-def _both(tally: Tally, theirs: Batch, ours: Batch, compacted: bool) -> None:
+def _only_theirs(tally: Tally, theirs: Batch, missing: Superseded | None) -> None:
+    if not theirs.intact:
+        tally.add(
+            theirs.base_offset, theirs.last_offset, "the source's batch is damaged: its checksum is wrong"
+        )
+    elif missing is None:
+        tally.add(theirs.base_offset, theirs.last_offset, "the copy lacks this batch")
+    else:
+        tally.compacted += 1
+        _compare_records(tally, theirs, None, missing, theirs.last_offset)
+
+
+def _both(tally: Tally, theirs: Batch, ours: Batch, missing: Superseded | None) -> None:
     """Compare two batches that have offsets in common."""
     tally.batches += 1
     tally.size_bytes += len(ours.data)
@@ -156,15 +195,55 @@ def _both(tally: Tally, theirs: Batch, ours: Batch, compacted: bool) -> None:
             )
             return
     if theirs[:3] == ours[:3]:
+        if missing:
+            _see(tally, ours, missing)
         return
     first = max(theirs.base_offset, ours.base_offset)
     last = min(theirs.last_offset, ours.last_offset)
-    if not compacted:
+    if missing is None:
         tally.add(first, last, _what(theirs, ours))
-    elif _same_records(theirs, ours):
+    elif _compare_records(tally, theirs, ours, missing, last):
         tally.compacted += 1
-    else:
-        tally.add(first, last, "records that both have differ")
+
+
+def _compare_records(
+    tally: Tally, theirs: Batch, ours: Batch | None, missing: Superseded, last_offset: int
+) -> bool:
+    """Compare the records up to an offset; return False if records that both have differ.
+
+    Records of the source that the copy lacks are followed, but for those of transactions.
+    """
+    try:
+        known = {} if ours is None else {record.offset: record for record in iter_any(ours.data, check=False)}
+        for record in iter_any(theirs.data, check=False):
+            if not tally.position <= record.offset <= last_offset:
+                continue
+            same = known.get(record.offset)
+            if same is None:
+                if not _is_transactional(theirs):
+                    missing.lacks(record)
+            elif same != record:
+                tally.add(record.offset, last_offset, "records that both have differ")
+                return False
+        missing.sees(known.values())
+    except (CorruptRecords, UnsupportedCompression) as error:
+        tally.add(tally.position, last_offset, f"records cannot be read: {error}")
+        return False
+    return True
+
+
+def _see(tally: Tally, ours: Batch, missing: Superseded) -> None:
+    """Take the records of a batch of the copy, if records of the source are missing."""
+    if not missing:
+        return
+    try:
+        missing.sees(iter_any(ours.data, check=False))
+    except (CorruptRecords, UnsupportedCompression) as error:
+        tally.add(ours.base_offset, ours.last_offset, f"records cannot be read: {error}")
+
+
+def _is_transactional(batch: Batch) -> bool:
+    return batch.mark[0] == v2.MAGIC and v2.parse_header(batch.data).transactional
 
 
 def _what(theirs: Batch, ours: Batch) -> str:
@@ -176,17 +255,3 @@ def _what(theirs: Batch, ours: Batch) -> str:
     if theirs.mark[:2] != ours.mark[:2]:
         return "the records differ (other checksums)"
     return "leader epoch or producer differ"
-
-
-def _same_records(theirs: Batch, ours: Batch) -> bool:
-    """Return True if the records with the same offsets are equal, and the source has no others."""
-    try:
-        known = {record.offset: record for record in iter_any(ours.data, check=False)}
-        first, last = ours.base_offset, ours.last_offset
-        return all(
-            known.get(record.offset) == record
-            for record in iter_any(theirs.data, check=False)
-            if first <= record.offset <= last
-        )
-    except (CorruptRecords, UnsupportedCompression):
-        return False

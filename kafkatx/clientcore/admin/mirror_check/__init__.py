@@ -1,0 +1,1 @@
+"""The comparison of a mirror with its source. Pure."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafkatx.acls import AclBinding
 from kafkatx.clientcore.admin.security import acls as messages
@@ -20,14 +20,22 @@ class Acls:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
+    def _ask(self, request: messages.AclsRequest) -> Any:
+        """Send a request to a broker that understands it; return the reply."""
+        channel = self._cluster.any_broker()
+        if messages.has_patterns(request):
+            messages.check_version(request, channel.version_for(type(request)))
+        return channel.request(request)
+
     def describe(self, wanted: AclFilter = EVERYTHING) -> list[AclBinding]:
         """Return the ACLs that match, in order.
 
-        :raises RequestError: SECURITY_DISABLED: the brokers have no authorizer, ...
+        :raises RequestError: SECURITY_DISABLED: the brokers have no authorizer; UNSUPPORTED_VERSION:
+            the filter needs Kafka 2.0; ...
         """
         request = messages.describe_request(wanted)
         self._cluster.brokers()
-        return self._cluster.retrying(lambda: messages.bindings(self._cluster.any_broker().request(request)))
+        return self._cluster.retrying(lambda: messages.bindings(self._ask(request)))
 
     def create(self, added: Iterable[AclBinding]) -> None:
         """Add ACLs; those that are there already stay.
@@ -37,9 +45,7 @@ class Acls:
         bindings = list(added)
         request = messages.create_request(bindings)
         self._cluster.brokers()
-        self._cluster.retrying(
-            lambda: messages.check_created(self._cluster.any_broker().request(request), bindings)
-        )
+        self._cluster.retrying(lambda: messages.check_created(self._ask(request), bindings))
 
     def delete(self, filters: Iterable[AclFilter]) -> list[AclBinding]:
         """Remove the ACLs that match one of the filters; return them.
@@ -48,4 +54,4 @@ class Acls:
         """
         request = messages.delete_request(list(filters))
         self._cluster.brokers()
-        return self._cluster.retrying(lambda: messages.deleted(self._cluster.any_broker().request(request)))
+        return self._cluster.retrying(lambda: messages.deleted(self._ask(request)))

@@ -9,6 +9,7 @@ from kafkatx.clientcore.admin.security.acls import exactly
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.security.acl.lines import parse_line
 from kafkatx.wire.messages.create_acls import CreateAclsRequest
+from kafkatx.wire.messages.delete_acls import DeleteAclsRequest
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
 from tests.blocking.fake_acls import FakeAcls
 
@@ -31,6 +32,20 @@ class AclsTests(SynchronousTestCase):
         self.assertEqual(self.acls.describe(exactly(PREFIX)), [PREFIX])
         self.assertEqual(self.acls.delete([exactly(READ), exactly(READ)]), [READ])
         self.assertEqual(self.acls.describe(), [PREFIX])
+
+    def test_old_broker(self) -> None:
+        """A broker before Kafka 2.0 would make a prefix a literal name: it is not asked to."""
+        self.fake.versions = {CreateAclsRequest: 0, DescribeAclsRequest: 0, DeleteAclsRequest: 0}
+        for ask in (
+            lambda: self.acls.create([READ, PREFIX]),
+            lambda: self.acls.describe(exactly(PREFIX)),
+            lambda: self.acls.delete([exactly(PREFIX)]),
+        ):
+            error = self.assertRaises(RequestError, ask)
+            self.assertEqual(error.code, ErrorCode.UNSUPPORTED_VERSION)
+        self.assertEqual(self.fake.acls, {})
+        self.acls.create([READ])
+        self.assertEqual(self.acls.describe(), [READ])
 
     def test_errors(self) -> None:
         """A refusal is an error that names the ACL; one that passes is retried."""

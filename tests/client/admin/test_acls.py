@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from kafkatx.client.admin.admin import Admin
 from kafkatx.clientcore.admin.security.acls import exactly
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.wire.messages.create_acls import CreateAclsRequest
+from kafkatx.wire.messages.delete_acls import DeleteAclsRequest
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
 from tests.blocking.admin.test_acls import PREFIX, READ
 from tests.blocking.fake_acls import FakeAcls
@@ -24,6 +27,24 @@ class AclsTests(AdminTestCase):
         self.assertEqual(self.result(self.acls.describe(exactly(PREFIX))), [PREFIX])
         self.assertEqual(self.result(self.acls.delete([exactly(READ)])), [READ])
         self.assertEqual(self.result(self.acls.describe()), [PREFIX])
+
+    def test_old_broker(self) -> None:
+        """A broker before Kafka 2.0 would make a prefix a literal name: it is not asked to."""
+        self.network.newest.update({CreateAclsRequest: 0, DescribeAclsRequest: 0, DeleteAclsRequest: 0})
+        self.result(self.admin.close())  # its connection knows other versions
+        values = {"bootstrap_servers": "broker1:9092", "kafkatx_endpoint": self.network.endpoint}
+        self.admin = Admin(values, reactor=self.network.clock)
+        self.result(self.admin.start())
+        self.acls = self.admin.acls
+        for asking in (
+            self.acls.create([READ, PREFIX]),
+            self.acls.describe(exactly(PREFIX)),
+            self.acls.delete([exactly(PREFIX)]),
+        ):
+            self.assertEqual(self.error(RequestError, asking).code, ErrorCode.UNSUPPORTED_VERSION)
+        self.assertEqual(self.fake.acls, {})
+        self.result(self.acls.create([READ]))
+        self.assertEqual(self.result(self.acls.describe()), [READ])
 
     def test_disabled(self) -> None:
         """Brokers without an authorizer have no ACLs, which is an error."""

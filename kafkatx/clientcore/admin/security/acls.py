@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from kafkatx.acls import (
     AccessControlEntry,
@@ -14,10 +15,16 @@ from kafkatx.acls import (
     ResourceType,
 )
 from kafkatx.clientcore.errors import check
+from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.security.acl.filters import AclFilter
 from kafkatx.wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from kafkatx.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+
+AclsRequest: TypeAlias = "DescribeAclsRequest | CreateAclsRequest | DeleteAclsRequest"
+
+_PATTERNS_SINCE = 1
+"""The version of each of the requests that has types of patterns (Kafka 2.0)."""
 
 EVERYTHING = AclFilter()
 """The filter that matches all ACLs."""
@@ -90,6 +97,28 @@ def deleted(response: DeleteAclsResponse) -> list[AclBinding]:
             pattern = one.resource_type, one.resource_name, one.pattern_type
             found.add(_binding(pattern, (one.principal, one.host, one.operation, one.permission_type)))
     return sorted(one for one in found if one is not None)
+
+
+def has_patterns(request: AclsRequest) -> bool:
+    """Return True if a request is about prefixes, or matches patterns: version 0 cannot say that."""
+    if isinstance(request, CreateAclsRequest):
+        return any(one.resource_pattern_type != PatternType.LITERAL for one in request.creations)
+    filters = request.filters if isinstance(request, DeleteAclsRequest) else [request]
+    return any(one.pattern_type_filter in (PatternType.MATCH, PatternType.PREFIXED) for one in filters)
+
+
+def check_version(request: AclsRequest, version: int) -> None:
+    """Refuse a version in which a request would mean something else.
+
+    :param version: the version for this broker.
+    :raises RequestError: UNSUPPORTED_VERSION: prefixes would become literal names.
+    """
+    if version < _PATTERNS_SINCE and has_patterns(request):
+        raise RequestError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            "the broker has ACLs for literal names only: prefixes, and filters that match them, need Kafka 2.0"
+            " or later",
+        )
 
 
 def exactly(binding: AclBinding) -> AclFilter:

@@ -197,6 +197,17 @@ def ids_of_guid(state: RegistryState, guid: str) -> list[dict[str, object]]:
     ]
 
 
+def users_of_guid(state: RegistryState, guid: str) -> set[str]:
+    """Return the subjects that have the schema of a guid, deleted ones, too.
+
+    :raises RegistryError: there is none.
+    """
+    ids = state.ids_of_guid(_digest_of(guid))
+    if not ids:
+        raise schema_not_found(guid[:100])
+    return {subject for schema_id in ids for subject, _ in state.users(schema_id, True)}
+
+
 def users(state: RegistryState, schema_id: int, subject: str, deleted: bool) -> list[tuple[str, int]]:
     """Return the versions that have an id, of one subject or, if that is empty, of all.
 

@@ -52,6 +52,17 @@ def context_subject(subject: str) -> str:
     return GLOBAL if context == DEFAULT_CONTEXT else f":{context}:"
 
 
+def topic_of(subject: str) -> str:
+    """Return the topic whose keys or values a subject describes; empty if it is of no topic.
+
+    Subjects of other contexts are of none: records of a topic are checked by the default context alone.
+    """
+    for suffix in ("-key", "-value"):
+        if subject.endswith(suffix) and not subject.startswith(":."):
+            return subject[: -len(suffix)]
+    return ""
+
+
 def covers(scope: str, subject: str) -> bool:
     """Return True if a scope (a subject, a context, or all) has a subject in it."""
     if scope == GLOBAL:

@@ -37,6 +37,10 @@ class WebError(KafkaTXError):
         self.headers = headers
 
 
+OF_BROKER = Session("", "")
+"""The session of a request that a broker makes itself: this object, not one that is equal."""
+
+
 @attrs.frozen
 class Call:
     """One request.

@@ -12,7 +12,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Collection
 from typing import TypeAlias
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from twisted.cred.error import LoginFailed
 from twisted.internet.defer import Deferred
@@ -26,6 +26,9 @@ from kafkatx.web.calls import Call, WebError
 Authenticate: TypeAlias = Callable[[str, str], "Deferred[str]"]
 """Checks a user name and a password; fires with the principal, fails with LoginFailed."""
 
+Brokers: TypeAlias = Callable[[], Collection[str]]
+"""Returns the principals of brokers' certificates."""
+
 KEPT_S = 10.0
 """Seconds for which a login that was right counts without another check."""
 
@@ -36,7 +39,7 @@ MOST_CHECKS, MOST_OF_CLIENT = 64, 8
 """Different logins that are checked at the same time, of all clients and of one address."""
 
 FOR_PRINCIPAL = "x-forward-principal"
-"""The header in which a broker that forwards a request tells the principal of the client's certificate,
+"""The header in which a broker that forwards a request tells the principal of the client,
 percent-encoded.
 """
 
@@ -54,7 +57,7 @@ class Logins:
         clock: IReactorTime,
         log: LimitedLog,
         delay_s: float,
-        brokers: Callable[[], Collection[str]],
+        brokers: Brokers,
     ) -> None:
         self._authenticate = authenticate
         self._clock = clock
@@ -74,19 +77,9 @@ class Logins:
         header = call.headers.get("authorization")
         if header is not None:
             return Session(await self._principal(header, call.client), call.session.listener)
-        own = call.session
-        for_principal = call.headers.get(FOR_PRINCIPAL)
-        if own.principal == NOBODY.principal:
+        if call.session.principal == NOBODY.principal:
             raise refused("log in with user and password")
-        if for_principal is None:
-            return own
-        if own.principal not in self._brokers():
-            raise WebError(
-                403,
-                f"{own.principal} is not the principal of this broker's certificate, and cannot speak for"
-                " another client: let ssl.principal.mapping.rules give all brokers one principal",
-            )
-        return Session(unquote(for_principal), own.listener)
+        return spoken_for(call, self._brokers)
 
     def forget(self) -> None:
         """Check each login again at its next request: users have changed."""
@@ -148,6 +141,41 @@ class Logins:
         if len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[key] = self._clock.seconds() + KEPT_S, principal
+
+
+class Certificates:
+    """The principals of a listener with TLS whose clients need not log in: of their certificates, if any.
+
+    :param brokers: as of :class:`Logins`.
+    """
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    async def session(self, call: Call) -> Session:
+        """Return the session of a request.
+
+        :raises WebError: 403: it speaks for another client.
+        """
+        return spoken_for(call, self._brokers)
+
+
+def spoken_for(call: Call, brokers: Brokers) -> Session:
+    """Return the session of a request: of the client itself, or of the one that a broker speaks for.
+
+    :raises WebError: 403: it speaks for another client, and is no broker's.
+    """
+    own = call.session
+    principal = unquote(call.headers.get(FOR_PRINCIPAL, quote(own.principal)))
+    if principal == own.principal:
+        return own
+    if own.principal not in brokers():
+        raise WebError(
+            403,
+            f"{own.principal} is not the principal of this broker's certificate, and cannot speak for"
+            " another client: let ssl.principal.mapping.rules give all brokers one principal",
+        )
+    return Session(principal, own.listener)
 
 
 _SOON = {"Retry-After": "1"}

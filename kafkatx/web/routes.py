@@ -32,7 +32,7 @@ class Routes:
         :raises WebError: there is none: 404, or 405 with the methods that there are.
         """
         for segments, handlers in self._by_length.get(len(call.path), ()):
-            found = _fit(segments, call.path)
+            found = fit(segments, call.path)
             if found is None:
                 continue
             handler = handlers.get(call.method)
@@ -44,8 +44,8 @@ class Routes:
         raise WebError(404, "HTTP 404 Not Found")
 
 
-def _fit(pattern: Sequence[str], path: Sequence[str]) -> list[str] | None:
-    """Return the texts for the placeholders of a pattern; None if it does not fit."""
+def fit(pattern: Sequence[str], path: Sequence[str]) -> list[str] | None:
+    """Return the texts for the placeholders of a pattern of the same length; None if it does not fit."""
     found = []
     for wanted, segment in zip(pattern, path, strict=True):
         if wanted.startswith("{"):

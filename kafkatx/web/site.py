@@ -11,23 +11,25 @@ from twisted.logger import Logger
 
 from kafkatx.web.calls import Answer, Application, Call, WebError, error_answer
 from kafkatx.web.hosts import check_host
-from kafkatx.web.logins import FOR_PRINCIPAL, Logins
+from kafkatx.web.logins import FOR_PRINCIPAL, Certificates, Logins
 
 CREDENTIALS = frozenset({"authorization", FOR_PRINCIPAL})
-"""The headers that applications get only if clients have to log in."""
+"""The headers that applications get only from a listener with logins or certificates."""
 
 
 class Site:
     """The applications of a listener.
 
     :ivar allowed_hosts: see :func:`check_host`.
-    :ivar logins: None: clients need not log in.
+    :ivar logins: tells who a client is; None: all are anonymous.
     :ivar answers: the number of answers, by status.
     """
 
     _log = Logger()
 
-    def __init__(self, allowed_hosts: Collection[str] | None = None, logins: Logins | None = None) -> None:
+    def __init__(
+        self, allowed_hosts: Collection[str] | None = None, logins: Logins | Certificates | None = None
+    ) -> None:
         self.allowed_hosts = allowed_hosts
         self.logins = logins
         self._public: set[str] = set()

@@ -5,7 +5,14 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.registry.errors import RegistryError
-from kafkatx.registry.subjects import context_of, context_subject, covers, has_prefix, normalized
+from kafkatx.registry.subjects import (
+    context_of,
+    context_subject,
+    covers,
+    has_prefix,
+    normalized,
+    topic_of,
+)
 
 
 class SubjectTests(SynchronousTestCase):
@@ -23,6 +30,12 @@ class SubjectTests(SynchronousTestCase):
         """A context is in the name."""
         self.assertEqual([context_of(name) for name in ("a", ":.c:a", ":.c:", ":x")], [".", ".c", ".c", "."])
         self.assertEqual([context_subject(name) for name in ("a", ":.c:a")], ["", ":.c:"])
+
+    def test_topics(self) -> None:
+        """Keys and values of a topic are of the default context; names of records are of no topic."""
+        cases = {"t-value": "t", "t-key": "t", "a-b-value": "a-b", "t-values": "", "com.acme.Order": ""}
+        cases |= {":.c:t-value": "", ":.c:": "", "-value": "", "t-com.acme.Order": "", "t-key-value": "t-key"}
+        self.assertEqual({subject: topic_of(subject) for subject in cases}, cases)
 
     def test_covers(self) -> None:
         """A scope is a subject, a context, or everything in the default context."""

@@ -7,6 +7,7 @@ from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
 
+import attrs
 from twisted.cred.error import UnauthorizedLogin
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -20,6 +21,7 @@ from kafkatx.web.logins import (
     MOST_CHECKS,
     MOST_KEPT,
     MOST_OF_CLIENT,
+    Certificates,
     Logins,
     read_basic,
 )
@@ -170,6 +172,36 @@ class LoginsTests(SynchronousTestCase):
         self.assertEqual(self.refused(session=Session("User:CN=eve"), headers=headers).status, 403)
         self.assertEqual(self.refused(headers=headers).status, 401)
         self.assertEqual(self.session(basic("eve", "p"), headers=headers).principal, "User:eve")
+
+
+class CertificatesTests(SynchronousTestCase):
+    def ask(self, own: Session, **headers: str) -> Deferred[Session]:
+        """Ask for the session of a request."""
+        certificates = Certificates(lambda: ["User:CN=broker"])
+        call = Call("GET", "/", (), {}, {FOR_PRINCIPAL if k == "by" else k: v for k, v in headers.items()})
+        return Deferred.fromCoroutine(certificates.session(attrs.evolve(call, session=own)))
+
+    def session(self, own: Session, **headers: str) -> Session:
+        """Return the session of a request."""
+        return self.successResultOf(self.ask(own, **headers))
+
+    def test_own(self) -> None:
+        """A client is who its certificate says, or anonymous; a password does not count."""
+        ann = Session("User:CN=ann", "HTTPS")
+        self.assertEqual(self.session(ann), ann)
+        self.assertEqual(self.session(ann, authorization=basic("broker", "p")), ann)
+        self.assertEqual(self.session(ANONYMOUS), ANONYMOUS)
+
+    def test_for_another(self) -> None:
+        """A broker speaks for clients, also for those without a certificate; others only for themselves."""
+        named = quote("User:CN=ünn, O=x")
+        self.assertEqual(self.session(BROKER, by=named), ("User:CN=ünn, O=x", "HTTPS"))
+        self.assertEqual(self.session(BROKER, by="User:ANONYMOUS"), ANONYMOUS)
+        self.assertEqual(self.session(ANONYMOUS, by="User:ANONYMOUS"), ANONYMOUS)
+        for own in (ANONYMOUS, Session("User:CN=eve", "HTTPS")):
+            for principal in (named, "User%3ACN%3Dbroker", ""):
+                error = self.failureResultOf(self.ask(own, by=principal), WebError).value
+                self.assertEqual(error.status, 403)
 
 
 class SiteTests(SynchronousTestCase):

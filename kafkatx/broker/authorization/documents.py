@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from kafkatx.acls import ResourceType
+from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.broker.authorization.demands import ROWS, Demand, Outcome, Right, Row
+from kafkatx.broker.authorization.http_demands import HTTP_ROWS, About, HttpRow
 
 _HEAD = """\
 # What each request needs
@@ -28,13 +29,36 @@ _FOOT = """
 A topic that a client may not describe looks the same whether it exists or not. Requests of brokers among each
 other need ClusterAction: the principals of brokers must be super users.
 
+## Over HTTP
+
+The HTTP listener asks the same authorizer. The subjects `NAME-key` and `NAME-value` belong to topic NAME. In
+place of the right on a topic, one on the cluster is enough; other subjects, such as names of records and
+those in contexts, need that one. Without the right the status is 403 and `error_code` 40301; lists leave out
+the subjects that the client may not describe.
+
+| request | needs | in place of it |
+|---|---|---|
+"""
+
+_END = """
 This page is generated: `make documents` writes it.
 """
 
 
 def page() -> str:
     """Return the page, in Markdown."""
-    return _HEAD + "".join(line for row in ROWS for line in _lines(row)) + _FOOT
+    rows = "".join(line for row in ROWS for line in _lines(row))
+    return _HEAD + rows + _FOOT + "".join(line for row in HTTP_ROWS for line in _http_lines(row)) + _END
+
+
+def _http_lines(row: HttpRow) -> Iterator[str]:
+    needs, instead = f"{_operation(row.operation)} on {row.about.value}", ""
+    if row.about is About.NOTHING:
+        needs = row.about.value
+    elif row.about is not About.CLUSTER:
+        instead = f"{_operation(row.of_cluster)} on the cluster"
+    for pattern in row.patterns:
+        yield f"| `{row.method} {pattern}` | {needs} | {instead} |\n"
 
 
 def _lines(row: Row) -> Iterator[str]:
@@ -51,14 +75,17 @@ def _needs(demand: Demand) -> str:
 
 
 def _right(right: Right) -> str:
-    operation = "".join(word.capitalize() for word in right.operation.name.split("_"))
     kind = {
         ResourceType.TOPIC: "the topic",
         ResourceType.GROUP: "the group",
         ResourceType.CLUSTER: "the cluster",
         ResourceType.TRANSACTIONAL_ID: "the transactional id",
     }[right.resource_type]
-    return f"{operation} on {'any' + kind[3:] if right.any_name else kind}"
+    return f"{_operation(right.operation)} on {'any' + kind[3:] if right.any_name else kind}"
+
+
+def _operation(operation: AclOperation) -> str:
+    return "".join(word.capitalize() for word in operation.name.split("_"))
 
 
 def _outcome(demand: Demand) -> str:

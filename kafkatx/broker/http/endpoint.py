@@ -23,6 +23,7 @@ from kafkatx.config.table import limits
 from kafkatx.config.table import network as n
 from kafkatx.errors import SettingError
 from kafkatx.web.limits import WebLimits
+from kafkatx.web.logins import Certificates
 from kafkatx.web.server import WebServerFactory
 from kafkatx.web.site import Site
 
@@ -84,9 +85,12 @@ class HttpEndpoint:
             local = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
             self.bound.append((local, port.getHost().port))  # type: ignore[attr-defined]
 
-    def _logins(self, listener: Listener, factory: WebServerFactory) -> Logins | None:
+    def _logins(self, listener: Listener, factory: WebServerFactory) -> Logins | Certificates | None:
         if self._broker.config[n.HTTP_AUTHENTICATION] == "none":
-            return None
+            tls = self._tls
+            if tls is None or not listener.has_tls:
+                return None
+            return Certificates(lambda: [one for one in (tls.principal(listener.name),) if one is not None])
         from kafkatx.broker.http.authentication import make_logins  # most brokers have no logins over HTTP
 
         return make_logins(self._broker, listener, self._find_checker, self._tls, factory.log)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.metrics.collectors.groups import GroupCollector
 from kafkatx.broker.metrics.collectors.mirrors import MirrorCollector
 from kafkatx.broker.metrics.collectors.partitions import PartitionCollector
@@ -45,7 +46,10 @@ def make_application(sources: Sources) -> Application:
     wanted = [metric for metric in METRICS if not metric.family or metric.family in limits.families]
     scraper = Scraper(collectors(sources, limits), lambda: Samples(wanted, ALIASES), sources.broker.clock)
 
+    guard = HttpGuard(sources.broker.authorization)
+
     async def answer(call: Call) -> Answer:
+        guard.check(call)
         samples = await scraper.scrape()
         open_metrics = prefers_open_metrics(call.headers.get("accept", ""))
         return Answer(200, samples.pieces(open_metrics), OPEN_METRICS if open_metrics else TEXT)

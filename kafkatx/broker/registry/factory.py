@@ -6,6 +6,7 @@ import attrs
 from twisted.internet.defer import Deferred
 
 import kafkatx
+from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.coordinator.runtime.internal_topic import InternalTopic
 from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter
@@ -69,6 +70,7 @@ def make_registry(broker: Broker, https: MakeEndpoint | None = None) -> Registry
     }
     forwarder = Forwarder(broker.node_id, clock, timeout_s, https)
     settings = ApiSettings(config[b.SCHEMAS_MAX_BYTES], config[b.SCHEMAS_COMPATIBILITY_LEVEL])
-    application = RegistryApplication(registry, forwarder, clock, about, settings, timeout_s)
+    guard = HttpGuard(broker.authorization)
+    application = RegistryApplication(registry, forwarder, clock, about, settings, timeout_s, guard)
     checks = SchemaChecks(application, broker.workers("schema-ids"), clock)
     return RegistryParts(application, registry, forwarder, checks)

@@ -18,12 +18,11 @@ from zope.interface import implementer
 
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.config.listeners import bracketed
-from kafkatx.net.requests import NOBODY
 from kafkatx.networkclient.connection import MakeEndpoint
 from kafkatx.registry.errors import UNKNOWN_LEADER, forwarding_failed, unknown_leader
 from kafkatx.types import BrokerNode
 from kafkatx.web.budget import Budget
-from kafkatx.web.calls import Answer, Call
+from kafkatx.web.calls import OF_BROKER, Answer, Call
 from kafkatx.web.logins import FOR_PRINCIPAL
 
 FORWARDED = "x-forward"
@@ -122,7 +121,7 @@ class Forwarder:
         for name in PASSED_ON:
             if name in call.headers:
                 headers.addRawHeader(name.encode(), call.headers[name].encode("latin-1"))
-        if call.session.principal != NOBODY.principal and "authorization" not in call.headers:
+        if call.session is not OF_BROKER:  # the leader must not take the client for this broker
             headers.addRawHeader(FOR_PRINCIPAL.encode(), quote(call.session.principal).encode())
         url = f"http{'s' if has_tls else ''}://{bracketed(host)}:{port}{call.target}".encode("latin-1")
         body = _Body(call.body) if call.body or call.method != "GET" else None

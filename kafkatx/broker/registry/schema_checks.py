@@ -20,7 +20,7 @@ from kafkatx.broker.registry.schema_ids import GUID_BYTES, SchemaIds, find_ids
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import Worker
-from kafkatx.web.calls import Call, read_target
+from kafkatx.web.calls import OF_BROKER, Call, read_target
 
 KNOWN_S, UNKNOWN_S = 60.0, 1.0
 """Seconds for which an answer of the registry is used: that an id belongs to a subject, or does not."""
@@ -93,7 +93,7 @@ class SchemaChecks:
         :raises RequestError: REQUEST_TIMED_OUT, which producers try again.
         """
         path, query = read_target(target.encode())
-        answer = await self._application(Call("GET", target, path, query))
+        answer = await self._application(Call("GET", target, path, query, session=OF_BROKER))
         body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
         if answer.status == 404:
             return []

@@ -158,10 +158,12 @@ class EndpointTests(BrokerTestCase):
             wrapped.append(factory)
             return "wrapped"
 
-        tls: Any = SimpleNamespace(wrap=wrap)
+        tls: Any = SimpleNamespace(wrap=wrap, principal={"HTTPS": "User:CN=broker"}.get)
         endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self, tls)
         endpoint.listen()
         self.assertEqual((self.factories[1], wrapped[0].listener), ("wrapped", "HTTPS"))
+        self.assertIsNone(self.factories[0].site.logins)  # no header tells who its clients are
+        self.assertEqual(list(wrapped[0].site.logins._brokers()), ["User:CN=broker"])
         self.assertEqual(endpoint.urls, ["http://127.0.0.1:4711", "https://127.0.0.1:8443"])
 
     def test_registry(self) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
+from twisted.internet.defer import Deferred
+
+from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.broker.metrics.application import (
     OPEN_METRICS,
     TEXT,
@@ -12,6 +16,7 @@ from kafkatx.broker.metrics.application import (
 )
 from kafkatx.broker.metrics.table import FAMILIES, METRICS
 from kafkatx.broker.metrics.table.process import PROCESS
+from kafkatx.net.requests import Peer, Session
 from kafkatx.web.calls import Call, WebError
 from tests.broker.metrics.scraped import ScrapeTestCase, series
 
@@ -54,6 +59,26 @@ class ApplicationTests(ScrapeTestCase):
             found = set(self.scrape())
             self.assertTrue(found - {metric.name for metric in PROCESS.metrics} or not chosen)
             self.assertLessEqual(found, names)
+
+    def test_access(self) -> None:
+        """With an authorizer a client must be allowed to describe the cluster."""
+        allowed: list[object] = []
+
+        def allows(peer: Peer, *asked: object, quiet: bool = False) -> bool:
+            allowed.append((peer.session.principal, peer.host, *asked))
+            return len(allowed) > 1
+
+        self.broker.authorization = Mock(allows=allows)
+        application: Any = make_application(self.sources)
+        call = Call("GET", "/", ("metrics",), {}, session=Session("User:ann"), client="192.0.2.7")
+        asked = Deferred.fromCoroutine(application(call))
+        error: Any = self.failureResultOf(asked, WebError).value
+        self.assertEqual((error.status, error.code), (403, 40301))
+        self.assertEqual(str(error), "User:ann may not describe the cluster")
+        asked = Deferred.fromCoroutine(application(call))
+        self.assertEqual(self.successResultOf(asked).status, 200)
+        wanted = ("User:ann", "192.0.2.7", AclOperation.DESCRIBE, ResourceType.CLUSTER)
+        self.assertEqual(allowed, [wanted, wanted])
 
     def test_other_paths(self) -> None:
         """Only GET of the path itself is answered."""

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.registry.factory import make_registry
 from kafkatx.broker.registry.inspector import Inspector
 from kafkatx.broker.replica.partition import Partition
+from kafkatx.net.requests import NOBODY
 from kafkatx.records.keyed import build_keyed
 from kafkatx.registry.errors import invalid_schema
 from kafkatx.registry.inspection import Inspected, Inspection, inspect
@@ -52,7 +53,13 @@ class LocalInspector(Inspector):
 
 
 class RegistryCase(BrokerTestCase):
-    """A test case with a registry."""
+    """A test case with a registry.
+
+    :ivar session: the client of later requests.
+    """
+
+    session = NOBODY
+    client = "192.0.2.7"
 
     def setUp(self) -> None:
         """Start a broker, and make its registry."""
@@ -76,7 +83,9 @@ class RegistryCase(BrokerTestCase):
         path, query = read_target(target.encode())
         sent = {"content-type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
         data = b"" if body is None else json.dumps(body).encode()
-        return Deferred.fromCoroutine(self.parts.application(Call(method, target, path, query, sent, data)))
+        return Deferred.fromCoroutine(
+            self.parts.application(Call(method, target, path, query, sent, data, self.session, self.client))
+        )
 
     def answered(self, answer: Answer) -> tuple[int, Any]:
         """Return status and body of an answer."""

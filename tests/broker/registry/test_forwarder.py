@@ -16,11 +16,12 @@ from twisted.web.http_headers import Headers
 from kafkatx.broker.registry import forwarded_body
 from kafkatx.broker.registry.forwarded_body import BodyReader, BodyTooLarge
 from kafkatx.broker.registry.forwarder import Forwarder
+from kafkatx.net.requests import Session
 from kafkatx.nodes import Endpoint
 from kafkatx.registry.errors import RegistryError
 from kafkatx.types import BrokerNode
 from kafkatx.web.budget import Budget
-from kafkatx.web.calls import Answer, Call
+from kafkatx.web.calls import OF_BROKER, Answer, Call
 
 LEADER = BrokerNode(2, "b2", 9092, http=Endpoint("HTTP", "::1", 8081))
 POST = Call("POST", "/subjects/a%2Fb/versions?x=1", (), {}, {"content-type": "a/json", "cookie": "c"}, b"{}")
@@ -80,6 +81,17 @@ class ForwarderTests(SynchronousTestCase):
         self.assertEqual(headers.getRawHeaders("content-type"), ["a/json"])
         self.assertIsNone(headers.getRawHeaders("cookie"))
         self.assertEqual(body.length, 2)
+
+    def test_principal(self) -> None:
+        """The leader is told whose request it is, also that of one without a name, but not for the broker's own."""
+        for session, expected in (
+            (Session("User:CN=ünn", "HTTPS"), ["User%3ACN%3D%C3%BCnn"]),
+            (Session(), ["User%3AANONYMOUS"]),
+            (Session("", ""), [""]),
+            (OF_BROKER, None),
+        ):
+            self.send(attrs.evolve(GET, session=session))
+            self.assertEqual(self.asked.pop()[2].getRawHeaders("x-forward-principal"), expected)
 
     def test_https(self) -> None:
         """A leader with TLS is asked over TLS, and never without."""

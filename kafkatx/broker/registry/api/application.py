@@ -5,7 +5,8 @@ whichever broker they came. A forwarded request has the header ``X-Forward`` and
 broker that does not lead the topic refuses it, and the first one tries again. While there is no leader,
 requests wait for one.
 
-``Call.session`` has the principal of the client, also of one whose request was forwarded.
+``Call.session`` has the principal of the client, also of one whose request was forwarded. With an authorizer
+both brokers ask it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import attrs
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
+from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.registry.api.answers import answer, content_type
 from kafkatx.broker.registry.api.reads import Reads
 from kafkatx.broker.registry.api.settings import ApiSettings
@@ -42,6 +44,7 @@ class RegistryApplication:
 
     :param about: answers that no state is needed for, by path.
     :param timeout_s: seconds for which a request waits for a leader.
+    :param guard: asks the authorizer.
     """
 
     def __init__(
@@ -52,14 +55,16 @@ class RegistryApplication:
         about: Mapping[tuple[str, ...], object],
         settings: ApiSettings,
         timeout_s: float,
+        guard: HttpGuard,
     ) -> None:
         self._registry = registry
         self._forwarder = forwarder
         self._clock = clock
         self._about = about
         self._timeout_s = timeout_s
+        self._guard = guard
         self._routes = Routes()
-        Reads(registry, settings).add_to(self._routes)
+        Reads(registry, settings, guard).add_to(self._routes)
         Writes(registry, settings).add_to(self._routes)
 
     async def __call__(self, call: Call) -> Answer:
@@ -77,6 +82,7 @@ class RegistryApplication:
         about = self._about.get(call.path)
         if about is not None and call.method == "GET":
             return answer(about)
+        self._guard.check(call)
         ends_s = self._clock.seconds() + self._timeout_s
         while True:
             try:

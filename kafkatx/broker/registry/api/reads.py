@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import zip_longest
+from typing import TypeAlias
 
+from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.registry.api.answers import answer, listed, streamed
 from kafkatx.broker.registry.api.bodies import read_candidate
 from kafkatx.broker.registry.api.settings import ApiSettings
@@ -26,11 +28,20 @@ def _schema_id(text: str) -> int:
     return int(text)
 
 
+Users: TypeAlias = Callable[[RegistryState, str], set[str]]
+"""Returns the subjects that have the schema of an id or a guid, deleted ones, too."""
+
+
+def _users_of_id(state: RegistryState, text: str) -> set[str]:
+    return {subject for subject, _ in queries.users(state, _schema_id(text), "", True)}
+
+
 class Reads:
     """The handlers."""
 
-    def __init__(self, registry: SchemaRegistry, settings: ApiSettings) -> None:
+    def __init__(self, registry: SchemaRegistry, settings: ApiSettings, guard: HttpGuard) -> None:
         self._registry = registry
+        self._guard = guard
         self._max_bytes = settings.max_schema_bytes
         self._level = settings.level
 
@@ -44,12 +55,6 @@ class Reads:
             "/subjects/{subject}/versions/{version}/schema": self._version_schema,
             "/subjects/{subject}/versions/{version}/referencedby": self._referenced_by,
             "/schemas": self._schemas,
-            "/schemas/ids/{id}": self._by_id,
-            "/schemas/ids/{id}/schema": self._schema_by_id,
-            "/schemas/ids/{id}/subjects": self._subjects_by_id,
-            "/schemas/ids/{id}/versions": self._versions_by_id,
-            "/schemas/guids/{guid}": self._by_guid,
-            "/schemas/guids/{guid}/ids": self._ids_by_guid,
             "/contexts": self._contexts,
             "/config": self._config,
             "/config/{subject}": self._config,
@@ -58,6 +63,16 @@ class Reads:
         }
         for pattern, query in queried.items():
             routes.add("GET", pattern, partial(self._query, query))
+        guarded: dict[str, tuple[Users, Callable[..., Answer]]] = {
+            "/schemas/ids/{id}": (_users_of_id, self._by_id),
+            "/schemas/ids/{id}/schema": (_users_of_id, self._schema_by_id),
+            "/schemas/ids/{id}/subjects": (_users_of_id, self._subjects_by_id),
+            "/schemas/ids/{id}/versions": (_users_of_id, self._versions_by_id),
+            "/schemas/guids/{guid}": (queries.users_of_guid, self._by_guid),
+            "/schemas/guids/{guid}/ids": (queries.users_of_guid, self._ids_by_guid),
+        }
+        for pattern, (users, query) in guarded.items():
+            routes.add("GET", pattern, partial(self._guarded, users, query))
         routes.add("POST", "/subjects/{subject}", self._look_up)
         routes.add("POST", "/compatibility/subjects/{subject}/versions", self._compatibility)
         routes.add("POST", "/compatibility/subjects/{subject}/versions/{version}", self._compatibility)
@@ -71,11 +86,19 @@ class Reads:
     async def _query(self, query: Callable[..., Answer], call: Call, *names: str) -> Answer:
         return query(await self._state(), call, *names)
 
+    async def _guarded(self, users: Users, query: Callable[..., Answer], call: Call, name: str) -> Answer:
+        """Answer a request for a schema if the client may see a subject that has it."""
+        state = await self._state()
+        self._guard.check_schema(call, partial(users, state, name))
+        return query(state, call, name)
+
     # --- subjects
 
     def _subjects(self, state: RegistryState, call: Call) -> Answer:
         prefix = call.text("subjectPrefix", ALL_CONTEXTS)
-        return listed(call, queries.subjects(state, prefix, call.flag("deleted"), call.flag("deletedOnly")))
+        found = queries.subjects(state, prefix, call.flag("deleted"), call.flag("deletedOnly"))
+        sees = self._guard.viewer(call)
+        return listed(call, [subject for subject in found if sees(subject)])
 
     def _versions(self, state: RegistryState, call: Call, subject: str) -> Answer:
         found = queries.versions(state, normalized(subject), call.flag("deleted"), call.flag("deletedOnly"))
@@ -104,8 +127,9 @@ class Reads:
 
     def _schemas(self, state: RegistryState, call: Call) -> Answer:
         prefix, latest_only = call.text("subjectPrefix"), call.flag("latestOnly")
+        sees = self._guard.viewer(call)
         found = queries.schemas(state, prefix, call.flag("deleted"), latest_only)
-        return streamed(call, map(queries.version_body, found))
+        return streamed(call, (queries.version_body(one) for one in found if sees(one.subject)))
 
     def _by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
         body = queries.described(queries.by_id(state, _schema_id(schema_id)))
@@ -118,11 +142,14 @@ class Reads:
 
     def _subjects_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
         found = queries.users(state, _schema_id(schema_id), call.text("subject"), call.flag("deleted"))
-        return listed(call, sorted({subject for subject, _ in found}))
+        sees = self._guard.viewer(call)
+        return listed(call, sorted({subject for subject, _ in found if sees(subject)}))
 
     def _versions_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
         found = queries.users(state, _schema_id(schema_id), call.text("subject"), call.flag("deleted"))
-        return listed(call, [{"subject": subject, "version": version} for subject, version in found])
+        sees = self._guard.viewer(call)
+        seen = [{"subject": subject, "version": version} for subject, version in found if sees(subject)]
+        return listed(call, seen)
 
     def _by_guid(self, state: RegistryState, call: Call, guid: str) -> Answer:
         return answer(queries.described(queries.by_guid(state, guid)))

@@ -116,8 +116,8 @@ def check_version(request: AclsRequest, version: int) -> None:
     if version < _PATTERNS_SINCE and has_patterns(request):
         raise RequestError(
             ErrorCode.UNSUPPORTED_VERSION,
-            "the broker has ACLs for literal names only: prefixes, and filters that match them, need Kafka 2.0"
-            " or later",
+            "the broker has ACLs for literal names only: prefixes, and filters that match them, need"
+            " Kafka 2.0 or later",
         )
 
 

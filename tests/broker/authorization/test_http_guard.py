@@ -197,7 +197,7 @@ class HttpGuardTests(GuardedCase):
             self.allowed(row, target)
 
     def test_own_requests(self) -> None:
-        """The authorizer is not asked for a request that the broker makes itself; a client cannot look like that."""
+        """A request of the broker itself needs no right; a client cannot make its own look like that."""
         self.session = OF_BROKER
         self.assertEqual(self.code("GET", "/subjects/t-value/versions"), 200)
         self.assertEqual(len(self.ok("GET", "/subjects")), 4)

@@ -83,7 +83,7 @@ class ForwarderTests(SynchronousTestCase):
         self.assertEqual(body.length, 2)
 
     def test_principal(self) -> None:
-        """The leader is told whose request it is, also that of one without a name, but not for the broker's own."""
+        """The leader is told whose request it is, also of an anonymous client; not for the broker's own."""
         for session, expected in (
             (Session("User:CN=ünn", "HTTPS"), ["User%3ACN%3D%C3%BCnn"]),
             (Session(), ["User%3AANONYMOUS"]),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.web.http_headers import Headers
 
 from kafkatx.acls import AclBinding
 from kafkatx.broker.authorization.http_demands import HTTP_ROWS, About, HttpRow
+from kafkatx.broker.registry.forwarder import Forwarder
 from kafkatx.config import BrokerConfig
 from kafkatx.interfaces import IAuthorizer
 from kafkatx.net.requests import Session
@@ -17,7 +20,9 @@ from kafkatx.security.acl.lines import parse_line
 from kafkatx.security.authorizers.by_acls import AclAuthorizer
 from kafkatx.security.authorizers.learn import LearningAuthorizer
 from kafkatx.types import BrokerNode
-from kafkatx.web.calls import OF_BROKER, Answer, Call
+from kafkatx.web.calls import OF_BROKER, Answer, Call, read_target
+from kafkatx.web.logins import Certificates
+from kafkatx.web.site import Site
 from tests.broker.registry.case import A, B, C, RegistryCase
 
 ADMIN, ALICE = Session("User:admin", "HTTPS"), Session("User:alice", "HTTPS")
@@ -232,6 +237,42 @@ class HttpGuardTests(GuardedCase):
         self.grant("User:alice read topic:t")
         self.ok("GET", "/subjects/t-value/versions")
         self.assertEqual(len(sent), 2)
+
+
+class ForwardedTests(GuardedCase):
+    settings: ClassVar[Mapping[str, str]] = {"super.users": "User:admin;User:CN=broker"}
+
+    def forward(self, session: Session, target: str, **sent: str) -> tuple[int, Any]:
+        """Ask this leader through another broker, a super user whose clients show certificates."""
+        asked: list[Headers] = []
+
+        def request(method: bytes, url: bytes, headers: Headers, body: Any) -> Deferred[Any]:
+            asked.append(headers)
+            return Deferred()
+
+        forwarder = Forwarder(2, self.clock, 10.0)
+        self.patch(forwarder, "_agent", Mock(request=request))
+        leader = BrokerNode(0, "b", 9092, http=Endpoint("HTTP", "b", 8081))
+        path, query = read_target(target.encode())
+        first = Call("GET", target, path, query, sent, session=session)
+        Deferred.fromCoroutine(forwarder.send(leader, first))
+        headers = {name.decode().lower(): value[0].decode() for name, value in asked[0].getAllRawHeaders()}
+        site = Site(None, Certificates(lambda: ["User:CN=broker"]))
+        site.mount(path[:1], lambda: self.parts.application)
+        call = Call("GET", target, path, query, headers, session=Session("User:CN=broker", "HTTPS"))
+        return self.answered(self.successResultOf(Deferred.fromCoroutine(site.answer(call))))
+
+    def test_forwarded(self) -> None:
+        """A client has its own rights at the leader, not those of the broker that sends its request on."""
+        self.grant("User:alice read topic:t")
+        target = f"/schemas/ids/{self.other_id}"
+        for session in (ALICE, Session(), Session("")):
+            self.assertEqual(self.forward(session, target)[0], 403)
+            self.assertEqual(self.forward(session, target, authorization="Basic x")[0], 403)
+        self.assertEqual(self.forward(ALICE, "/subjects"), (200, ["t-value"]))
+        self.assertEqual(self.forward(Session(), "/subjects"), (200, []))
+        self.assertEqual(self.forward(ADMIN, target)[0], 200)
+        self.assertEqual(self.forward(OF_BROKER, target)[0], 200)
 
 
 class LearningTests(RegistryCase):

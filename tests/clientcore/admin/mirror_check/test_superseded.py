@@ -31,7 +31,7 @@ class SupersededTests(SynchronousTestCase):
             self.assertEqual((self.missing.offsets(), len(self.missing)), ([], 0))
 
     def test_newest_counts(self) -> None:
-        """Of two missing records with a key the newest has to be explained."""
+        """The newest of the missing records with a key has to be explained."""
         self.missing.lacks(record(1, b"a"))
         self.missing.lacks(record(5, b"a"))
         self.missing.sees([record(3, b"a")])

@@ -98,10 +98,12 @@ class PageTests(OperationsCase):
     def test_files_are_named(self) -> None:
         """The pages name every file in etc, and none that is not there."""
         pages = "".join(
-            (ROOT / "docs" / name).read_text() for name in ("operations.md", "cluster.md", "mirror-run.md")
+            (ROOT / "docs" / f"{name}.md").read_text()
+            for name in ("operations", "cluster", "mirror-run", "monitoring")
         )
-        named = set(re.findall(r"`etc/([\w.]+)`", pages))
-        self.assertEqual(named | {"server.properties"}, set(os.listdir(ETC)))
+        named = set(re.findall(r"`etc/([\w./]+)`", pages))
+        files = {str(path.relative_to(ETC)) for path in ETC.rglob("*") if path.is_file()}
+        self.assertEqual(named | {"server.properties"}, files)
 
 
 class UnitTests(OperationsCase):

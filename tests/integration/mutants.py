@@ -14,6 +14,7 @@ from kafkatx.wire.api import APIS
 from kafkatx.wire.messages import (
     alter_client_quotas,
     alter_configs,
+    alter_user_scram_credentials,
     describe_mirrors,
     describe_quorum,
     describe_topic_partitions,
@@ -69,6 +70,10 @@ from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from kafkatx.wire.messages.describe_transactions import DescribeTransactionsRequest
+from kafkatx.wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from kafkatx.wire.messages.end_txn import EndTxnRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
@@ -92,6 +97,8 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafkatx.wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafkatx.wire.messages.sasl_handshake import SaslHandshakeRequest
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from kafkatx.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -153,6 +160,7 @@ def _requests(key: int, version: int, topic: str, now_ms: int) -> list[Message]:
         **_members(topic),
         **_quotas(),
         **_transactions(topic),
+        **_logins(),
     }
     return [by_key[key]]
 
@@ -227,6 +235,19 @@ def _quotas() -> dict[int, Message]:
         48: DescribeClientQuotasRequest([ComponentData("user", 0, "u"), ComponentData("client-id", 2)], True),
         49: alter_client_quotas.AlterClientQuotasRequest(
             [alter_client_quotas.EntryData(entity, changes)], True
+        ),
+    }
+
+
+def _logins() -> dict[int, Message]:
+    """Return requests of a login, which a listener without logins refuses, and refused ones about users."""
+    changed = alter_user_scram_credentials.ScramCredentialUpsertion("mutants", 1, 1, b"salt", b"salted")
+    return {
+        17: SaslHandshakeRequest("PLAIN"),
+        36: SaslAuthenticateRequest(b"\0mutants\0secret"),
+        50: DescribeUserScramCredentialsRequest([UserName("mutants")]),
+        51: alter_user_scram_credentials.AlterUserScramCredentialsRequest(
+            [alter_user_scram_credentials.ScramCredentialDeletion("no-such-user", 2)], [changed]
         ),
     }
 

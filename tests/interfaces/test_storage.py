@@ -22,6 +22,7 @@ from kafkatx.interfaces import (
     storage,
     tree,
 )
+from kafkatx.interfaces.security import authorizer
 from kafkatx.interfaces.storage import NEEDS_VALIDATION
 from kafkatx.log.append.content import ValidationRequired
 from kafkatx.log.batch_log import BatchLog
@@ -70,7 +71,7 @@ class DocumentedTests(SynchronousTestCase):
                 self.assertTrue(one.__doc__, f"{interface.__name__}.{name}")
 
     def test_exported(self) -> None:
-        """Every interface of the package's modules is exported."""
-        modules = (client, metadata, mirror, serialization, storage, tree)
+        """Every interface of the package's modules is exported; those of logins need twisted.cred."""
+        modules = (authorizer, client, metadata, mirror, serialization, storage, tree)
         names = {name for module in modules for name in vars(module) if re.match("I[A-Z][a-z]", name)}
         self.assertEqual(names - {"Interface"}, {one.__name__ for one in every_interface()})

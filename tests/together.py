@@ -29,7 +29,7 @@ BUSY = ("audit", "cli_ingest", "readme")
 SHARING = 3
 """Modules that use one Spark, whose start takes ten seconds of a processor."""
 
-SPLIT = ("attack", "integration", "log")
+SPLIT = ("attack", "broker", "client", "integration", "log")
 """Packages that are more than one job."""
 
 MOST_S = 1500

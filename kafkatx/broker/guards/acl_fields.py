@@ -23,10 +23,18 @@ from kafkatx.security.acl.filters import AclFilter
 from kafkatx.wire.messages.create_acls import AclCreation
 
 E = TypeVar("E", bound=enum.IntEnum)
+ResultT = TypeVar("ResultT", bound="Result")
 
 _PRINCIPAL = re.compile(r"[^:]+:.+", re.DOTALL)
 LONGEST_NAME_BYTES = 1000
 """The longest name of a resource, a principal or a host."""
+
+
+class Result(Protocol):
+    """The result for one entry of a request."""
+
+    error_code: int
+    error_message: str | None
 
 
 class Filter(Protocol):
@@ -116,3 +124,17 @@ def _single(kind: type[E], value: int, what: str) -> E:
 
 def _invalid(why: str) -> RequestError:
     return RequestError(ErrorCode.INVALID_REQUEST, why)
+
+
+def said_once(results: list[ResultT]) -> list[ResultT]:
+    """Keep each error message with its first result only.
+
+    The results of ACLs have no names: there must be one for each entry, also for a repeated one. Without
+    their messages they are smaller than the entries.
+    """
+    said: set[str | None] = set()
+    for result in results:
+        if result.error_message in said:
+            result.error_message = None
+        said.add(result.error_message)
+    return results

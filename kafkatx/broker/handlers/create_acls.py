@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.acls import AclBinding
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.guards.acl_fields import check_served, read_creation
+from kafkatx.broker.guards.acl_fields import check_served, read_creation, said_once
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.config.table.security.acls import KAFKATX_AUTHORIZER_ACLS_MAX
 from kafkatx.errors import ErrorCode, RequestError
@@ -45,7 +45,7 @@ async def _create(broker: Broker, request: CreateAclsRequest) -> CreateAclsRespo
     except RequestError as error:
         failed = error
     return CreateAclsResponse(
-        results=[_result(failed if isinstance(one, AclBinding) else one) for one in results]
+        results=said_once([_result(failed if isinstance(one, AclBinding) else one) for one in results])
     )
 
 
@@ -75,7 +75,7 @@ def refuse(
     request: CreateAclsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> CreateAclsResponse:
     """Refuse every ACL with the same error."""
-    return CreateAclsResponse(results=[AclCreationResult(code, why) for _ in request.creations])
+    return CreateAclsResponse(results=said_once([AclCreationResult(code, why) for _ in request.creations]))
 
 
 API = Api(CreateAclsRequest, CreateAclsResponse, answer, refuse)

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.acls import AclBinding
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
-from kafkatx.broker.guards.acl_fields import check_served, read_filter
+from kafkatx.broker.guards.acl_fields import check_served, read_filter, said_once
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.delete_acls import (
@@ -61,7 +61,7 @@ async def _delete(broker: Broker, request: DeleteAclsRequest) -> DeleteAclsRespo
             await broker.metadata.alter_acls(frozenset(), removed)
     except RequestError as error:
         failed = error
-    return DeleteAclsResponse(filter_results=[_result(found, failed) for found in matched])
+    return DeleteAclsResponse(filter_results=said_once([_result(found, failed) for found in matched]))
 
 
 def _match(broker: Broker, asked: DeleteAclsFilter) -> list[AclBinding] | RequestError:
@@ -97,7 +97,9 @@ def refuse(
     request: DeleteAclsRequest, context: RequestContext, code: ErrorCode, why: str
 ) -> DeleteAclsResponse:
     """Refuse every filter with the same error."""
-    return DeleteAclsResponse(filter_results=[DeleteAclsFilterResult(code, why) for _ in request.filters])
+    return DeleteAclsResponse(
+        filter_results=said_once([DeleteAclsFilterResult(code, why) for _ in request.filters])
+    )
 
 
 API = Api(DeleteAclsRequest, DeleteAclsResponse, answer, refuse)

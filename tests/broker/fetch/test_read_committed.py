@@ -144,11 +144,11 @@ class ReadTests(CommittedTestCase):
         class Rates:
             """A quota that allows everything."""
 
-            def largest(self, client_id: str | None) -> float:
+            def largest(self, principal: str, client_id: str | None) -> float:
                 """Allow any reply."""
                 return 1e9
 
-            def charge_reply(self, client_id: str | None, size: int) -> tuple[int, bool]:
+            def charge_reply(self, principal: str, client_id: str | None, size: int) -> tuple[int, bool]:
                 """Note the size."""
                 charged.append(size)
                 return 0, True

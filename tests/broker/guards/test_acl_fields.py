@@ -5,10 +5,10 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.acls import AclOperation, AclPermission, PatternType, ResourceType
-from kafkatx.broker.guards.acl_fields import read_creation, read_filter
+from kafkatx.broker.guards.acl_fields import read_creation, read_filter, said_once
 from kafkatx.errors import RequestError
 from kafkatx.security.acl.filters import AclFilter
-from kafkatx.wire.messages.create_acls import AclCreation
+from kafkatx.wire.messages.create_acls import AclCreation, AclCreationResult
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
 
 
@@ -39,3 +39,11 @@ class FieldsTests(SynchronousTestCase):
         found = read_creation(AclCreation(2, "ä" * 500, 4, "User:a:b\nc", "h", 2, 3))
         self.assertEqual((found.entry.principal, found.pattern.name), ("User:a:b\nc", "ä" * 500))
         self.assertRaises(RequestError, read_creation, AclCreation(2, "ä" * 501, 4, "User:a", "h", 2, 3))
+
+
+class SaidOnceTests(SynchronousTestCase):
+    def test_said_once(self) -> None:
+        """A message is said with its first result; codes stay, and other messages, too."""
+        results = [AclCreationResult(42, text) for text in ("a", "a", None, "b", "a", "b")]
+        told = [(one.error_code, one.error_message) for one in said_once(results)]
+        self.assertEqual(told, [(42, text) for text in ("a", None, None, "b", None, None)])

@@ -68,8 +68,7 @@ def pem_identity(key: bytes, chain: bytes, password: str | None) -> Identity:
     :raises KeystoreError: as :func:`read_identity`.
     """
     try:
-        secret = None if password is None or b"ENCRYPTED" not in key else password.encode()
-        loaded = load_pem_private_key(_block(key, b"PRIVATE KEY"), secret)
+        loaded = _pem_key(key, password)
         certificates = x509.load_pem_x509_certificates(chain)
     except KeystoreError:
         raise
@@ -148,6 +147,21 @@ def _block(pem: bytes, kind: bytes) -> bytes:
         if piece.partition(b"-----")[0].endswith(kind):
             return _BEGIN + piece
     raise KeystoreError("has no private key")
+
+
+def _pem_key(pem: bytes, password: str | None) -> PrivateKeyTypes:
+    """Return the key of PEM text.
+
+    :raises KeystoreError: there is none, or the password is missing or wrong. About one wrong password of 256
+        decrypts a key to bytes that end like one: the library only says of these that they are no key.
+    """
+    block = _block(pem, b"PRIVATE KEY")
+    if b"ENCRYPTED" not in block:
+        return load_pem_private_key(block, None)
+    try:
+        return load_pem_private_key(block, _octets(password))
+    except (ValueError, TypeError) as error:
+        raise KeystoreError("cannot be read: the password is missing or wrong") from error
 
 
 def _octets(password: str | None) -> bytes | None:

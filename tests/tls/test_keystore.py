@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.tls import keystore
 from kafkatx.tls.authority import issue, make_authority
 from kafkatx.tls.keystore import KeystoreError, pem_identity, read_identity, read_trusted
 
@@ -24,6 +25,17 @@ class KeystoreTests(SynchronousTestCase):
         for password in (None, "wrong"):
             error = self.assertRaises(KeystoreError, read_identity, data, password, None)
             self.assertIn("password is missing or wrong", str(error))
+
+    def test_unlucky_password(self) -> None:
+        """A wrong password that decrypts the key to something is told as a wrong one."""
+
+        def load(*_: object) -> None:
+            raise ValueError("Could not deserialize key data.")
+
+        data = BROKER.key_pem(b"secret") + BROKER.certificate_pem
+        self.patch(keystore, "load_pem_private_key", load)
+        error = self.assertRaises(KeystoreError, read_identity, data, "unlucky", None)
+        self.assertIn("password is missing or wrong", str(error))
 
     def test_pkcs12(self) -> None:
         """A PKCS12 keystore has the chain with the authority; a wrong password is refused."""

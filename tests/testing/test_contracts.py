@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.plugins import builtin
 from tests.test_readme import ROOT
 
-ROW = re.compile(r"^\| (.+?) \| (`\w+\.\w+Contract`.*) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (.+?) \| (`[\w.]+\.\w+Contract`.*) \|$", re.MULTILINE)
 
 
 class ContractTests(SynchronousTestCase):
@@ -18,8 +18,8 @@ class ContractTests(SynchronousTestCase):
         """For each interface with a built-in plugin the page names contracts that can be imported."""
         named: set[str] = set()
         for interfaces, contracts in ROW.findall((ROOT / "docs/plugins.md").read_text()):
-            named.update(re.findall(r"`(I\w+)`", interfaces))
-            for module, name in re.findall(r"`(\w+)\.(\w+)`", contracts):
+            named.update(re.findall(r"`[\w.]*?(I[A-Z]\w+)`", interfaces))
+            for module, name in re.findall(r"`([\w.]+)\.(\w+)`", contracts):
                 found = importlib.import_module(f"kafkatx.testing.contracts.{module}")
                 self.assertTrue(hasattr(found, name), f"{module}.{name}")
         provided = {found.provides.__name__ for found in vars(builtin).values() if hasattr(found, "provides")}

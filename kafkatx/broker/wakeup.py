@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 
 class Wakeup:
-    """One wait at a time, and a timer that may also run while nothing waits.
+    """A wait, one at a time, with a timer that may also run while nothing waits.
 
     :param ring: called when the timer ends; it should call :meth:`wake`.
     """

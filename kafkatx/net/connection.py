@@ -74,7 +74,7 @@ class Server(Protocol):
 
 
 class KafkaConnection(protocol.Protocol):
-    """One client's connection; *on_made* is called when it has a peer."""
+    """The connection of a client; *on_made* is called when it has a peer."""
 
     peer: Peer
     on_made: Callable[[], None] | None = None

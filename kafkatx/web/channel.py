@@ -51,7 +51,7 @@ TLS_HANDSHAKE = 0x16
 
 
 class Channel(HTTPChannel):
-    """One connection.
+    """A connection of the HTTP server.
 
     :ivar peer: the client, with its principal if it has shown a certificate.
     """

@@ -17,7 +17,7 @@ def records(place: TopicPartition, first: int, *values: bytes | None) -> list[Re
 
 
 class FakeConsumer:
-    """One with two partitions."""
+    """A fake with two partitions."""
 
     def __init__(self) -> None:
         self.sought: list[tuple[TopicPartition, int]] = []

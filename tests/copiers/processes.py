@@ -19,7 +19,7 @@ _AGAIN_S = 5.0
 
 
 class Copier:
-    """One member of a copier's group.
+    """A member of a copier's group.
 
     :param log: the path of a file that gets what its processes print, but for their reports.
     :param by_input: True if the end of its input stops it; else SIGTERM does.

@@ -16,7 +16,7 @@ JAVA_4 = os.path.join(BUILT, "java-4")
 
 @attrs.frozen
 class Row:
-    """One client.
+    """A client that copies.
 
     :ivar command: makes the command line of a copier.
     :ivar toolchain: what :func:`tests.clients.toolchains.prepare` makes ready for it.

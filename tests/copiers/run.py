@@ -1,4 +1,4 @@
-"""One run: copiers of all clients, a feeder and a reader; kills; and what must be so at the end."""
+"""A run: copiers of all clients, a feeder and a reader; kills; and the checks of the end."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Application:
 
 
 class Instance:
-    """One instance of the application.
+    """An instance of the application.
 
     :ivar starts: how often it was started.
     """

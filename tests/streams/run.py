@@ -1,4 +1,4 @@
-"""One run: lines, two instances of the word count, kills of both and of the broker, and the check."""
+"""A run: lines, two instances of the word count, kills of both and of the broker, and the check."""
 
 from __future__ import annotations
 

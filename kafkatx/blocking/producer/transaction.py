@@ -39,7 +39,7 @@ class TransactionHandle:
 
 
 class Transaction:
-    """One transaction at a time of a transactional id, by a :class:`Cluster` that the caller closes.
+    """Transactions of an id, one after the other, by a :class:`Cluster` that the caller closes.
 
     Each call is repeated while the coordinator is away, up to the cluster's number of retries.
     """

@@ -59,7 +59,7 @@ class Right:
 
 @attrs.frozen
 class Demand:
-    """One or more rights of which a principal must have one.
+    """Rights of which a principal must have one.
 
     :ivar names: the field of the request with the names of resources, ``topics.name`` for entries of an
         array; empty for the cluster, and where :attr:`Row.special` knows.

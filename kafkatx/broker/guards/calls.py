@@ -1,4 +1,4 @@
-"""One request while its demands are checked, and what is done to its response afterwards. No I/O."""
+"""A request while its demands are checked, and the changes of its response afterwards. No I/O."""
 
 from __future__ import annotations
 

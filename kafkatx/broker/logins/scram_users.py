@@ -40,19 +40,29 @@ class InventedCredentials:
 
     Each unknown user has the same salt whenever and wherever it is asked for: it depends on a secret that all
     brokers have, the server key of some user. Without users there is nothing to hide.
+
+    They are made for known users as well, so that the time of an answer does not tell the two apart.
     """
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
+        self._examples: dict[str, tuple[Stored, ScramCredential | None]] = {}
 
     def of(self, user: str, mechanism: str, stored: Stored) -> ScramCredential:
         """Return credentials that no password fits."""
-        example = next(_examples(mechanism, stored), None)
+        example = self._example(mechanism, stored)
         secret, size, iterations = self._secret, _SALT_BYTES, _ITERATIONS
         if example is not None:
             secret, size, iterations = example.server_key, len(example.salt), example.iterations
         salt = hmac.digest(secret, f"{mechanism} {user}".encode(), "sha512")[:size]
         return ScramCredential(salt, iterations, secrets.token_bytes(32), secrets.token_bytes(32))
+
+    def _example(self, mechanism: str, stored: Stored) -> ScramCredential | None:
+        """Return a user's credentials; they are looked for when users have changed only."""
+        known = self._examples.get(mechanism)
+        if known is None or known[0] is not stored:
+            known = self._examples[mechanism] = (stored, next(_examples(mechanism, stored), None))
+        return known[1]
 
 
 def _examples(mechanism: str, stored: Stored) -> Iterator[ScramCredential]:
@@ -82,9 +92,9 @@ class ScramUsers:
     async def _check(self, credentials: Any) -> str:
         user, mechanism = credentials.username.decode(), credentials.mechanism
         stored = self._stored()
+        invented = self._invented.of(user, mechanism, stored)
         credential = _parsed(user, stored.get(user, {}).get(mechanism))
-        offered = credential or self._invented.of(user, mechanism, stored)
-        proved = await credentials.prove(offered)
+        proved = await credentials.prove(credential or invented)
         if credential is None or not proved:
             raise UnauthorizedLogin("wrong password, or unknown user")
         if self._stored().get(user, {}).get(mechanism) != stored[user][mechanism]:
@@ -111,8 +121,8 @@ class ScramPasswords:
 
     def _check(self, user: str, password: str, stored: Stored) -> str:
         mechanism, credential = self._find(user, stored)
-        checked = credential or self._invented.of(user, mechanism, stored)
-        if not checked.matches(MECHANISMS[mechanism], password) or credential is None:
+        invented = self._invented.of(user, mechanism, stored)
+        if not (credential or invented).matches(MECHANISMS[mechanism], password) or credential is None:
             raise UnauthorizedLogin("wrong password, or unknown user")
         return user
 

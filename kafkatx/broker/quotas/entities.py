@@ -17,7 +17,7 @@ CONNECTION_CREATION_RATE = "connection_creation_rate"
 """The names of the quotas; that of connections is for addresses, the others for clients."""
 
 MAX_CLIENTS = 10_000
-"""How many clients a broker keeps account of; beyond that, the one that is idle longest is forgotten."""
+"""Maximum number of clients that have an account; beyond that, the one that is idle longest is forgotten."""
 
 MAX_KEPT_CHARACTERS = 100
 """Longer names of clients and users are replaced by a digest, to bound the memory."""

@@ -16,7 +16,7 @@ from kafkatx.security.sasl.errors import SaslError
 
 @attrs.frozen
 class ScramMechanism:
-    """One of the mechanisms.
+    """A SCRAM mechanism.
 
     :ivar number: as DescribeUserScramCredentials has it (``org.apache.kafka.clients.admin.ScramMechanism``).
     """

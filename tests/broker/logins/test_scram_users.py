@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from twisted.cred.credentials import UsernamePassword
@@ -10,8 +11,9 @@ from twisted.internet.defer import Deferred, execute
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.logins import scram_users
 from kafkatx.broker.logins.portal import ScramLogin
-from kafkatx.broker.logins.scram_users import InventedCredentials, ScramPasswords, ScramUsers
+from kafkatx.broker.logins.scram_users import InventedCredentials, ScramPasswords, ScramUsers, Stored
 from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential
 
 SHA_256, SHA_512 = MECHANISMS
@@ -82,6 +84,25 @@ class InventedTests(SynchronousTestCase):
         self.assertNotEqual(found[0].salt, InventedCredentials().of("eve", SHA_256, users).salt)
         other = {"alice": {SHA_256: stored("b", salt=b"0123456789", iterations=5000)}}
         self.assertNotEqual(found[0].salt, InventedCredentials().of("bob", SHA_256, other).salt)
+
+    def test_known_users_cost_the_same(self) -> None:
+        """Users are looked through for an example when they have changed, not for each unknown one."""
+        looked: list[str] = []
+        found = scram_users._examples
+
+        def look(mechanism: str, users: Stored) -> Iterator[ScramCredential]:
+            looked.append(mechanism)
+            return found(mechanism, users)
+
+        self.patch(scram_users, "_examples", look)
+        users: Stored = {"alice": {SHA_256: stored("a")}}
+        checker = ScramUsers(lambda: users)
+        for user in ("alice", "bob", "alice", "eve"):  # known and unknown
+            checker.requestAvatarId(ScramLogin(user.encode(), SHA_256))
+        self.assertEqual(looked, [SHA_256])
+        users = {**users, "bob": {SHA_256: stored("b")}}
+        checker.requestAvatarId(ScramLogin(b"alice", SHA_256))
+        self.assertEqual(looked, [SHA_256] * 2)
 
     def test_no_users(self) -> None:
         """Without users a broker invents the same salt again."""

@@ -39,7 +39,7 @@ class GroupCollector:
 
 
 class _Scrape:
-    """One walk over all groups."""
+    """A walk over all groups."""
 
     def __init__(self, broker: Broker, limits: MetricsLimits, samples: Samples, times: BatchTimes) -> None:
         self._broker = broker

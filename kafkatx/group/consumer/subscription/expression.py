@@ -41,7 +41,7 @@ Node: TypeAlias = "Chars | Sequence | Either | Repeat | Assert"
 
 
 class Chars(NamedTuple):
-    """One character of a set, without characters that the alphabet does not have."""
+    """A character of a set, without characters that the alphabet does not have."""
 
     accepted: frozenset[str]
 

@@ -44,7 +44,7 @@ def rows(values: Sequence[bytes]) -> list[Any]:
 
 
 class Run:
-    """One run of a query's driver: a batch is begun, its tasks are run, it is committed.
+    """A run of a query's driver: a batch is begun, its tasks are run, it is committed.
 
     :param connect: returns a cluster.
     :param patch: of the test case.

@@ -40,7 +40,7 @@ _REFUSED = {
         ("key.encoder", "value.encoder", "serializer.class", "callback.handler", "event.handler"), _PARTS
     ),
     "interceptor.classes": _PARTS,
-    "kafkatx.endpoint": "the sink speaks plain TCP only",
+    "kafkatx.endpoint": "the sink connects by itself: TLS has security.protocol and ssl.*",
 }
 _DEFAULTS = {"client.id": "kafkatx-spark", "batch.size": str(BATCH_BYTES)}
 """A table's rows are all there: large batches cost no waiting."""

@@ -65,6 +65,11 @@ def failed(result: TestResult) -> int:
     return len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
 
 
+def processor_s() -> float:
+    """Return the seconds of processors that this process took, with all it started that have ended."""
+    return sum(os.times()[:4])
+
+
 def start_processes_fast() -> None:
     """Set the environment for the many processes that tests start, none of which runs for long.
 
@@ -88,6 +93,7 @@ def main(arguments: Sequence[str]) -> int:
     # run() is declared to give an IReporter; it gives what the factory made.
     result = cast(TimedReporter, TrialRunner(TimedReporter, workingDirectory=directory).run(suite))
     sys.stdout.write(result.slowest())
+    sys.stdout.write(f"{processor_s():.1f} s of processors\n")
     sys.stdout.write(closing_line(result) + "\n")
     sys.stdout.flush()
     return 1 if failed(result) or not result.testsRun else 0

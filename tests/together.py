@@ -36,6 +36,7 @@ MOST_S = 1500
 TIMED = re.compile(r"^(\d+\.\d) s  (\S+)$", re.MULTILINE)
 """A line of :mod:`tests.run` about one of its slowest tests."""
 
+BUSY_FOR = re.compile(r"^(\d+\.\d) s of processors$", re.MULTILINE)
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 
 
@@ -122,7 +123,10 @@ def main(workers: int) -> int:
             timed += [(float(spent), test) for spent, test in TIMED.findall(output)]
             if result.failed:
                 sys.stdout.write(output)
-            sys.stdout.write(f"[{number}/{len(names)}] {name}: {result} ({seconds:.0f} s)\n")
+            took_s = sum(map(float, BUSY_FOR.findall(output)[-1:]))
+            sys.stdout.write(
+                f"[{number}/{len(names)}] {name}: {result} ({seconds:.0f} s, {took_s:.0f} s of processors)\n"
+            )
             sys.stdout.flush()
     sys.stdout.write(f"The {SLOWEST} slowest tests:\n")
     for seconds, test in sorted(timed, reverse=True)[:SLOWEST]:

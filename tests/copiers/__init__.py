@@ -7,5 +7,6 @@ are killed.
 A copier is a program: ``PROGRAM... BOOTSTRAP INPUT OUTPUT GROUP TRANSACTIONAL_ID NTH``. It copies until its
 standard input ends, each record to the partition that it came from, as :mod:`tests.copiers.values` lays it
 out. It prints a JSON line for each transaction that it has ended, ``{"ended": HOW, "why": REASON}``, where
-HOW is ``commit``, ``abort`` (on purpose) or ``error``.
+HOW is ``commit``, ``abort`` (on purpose) or ``error``; or ``stuck`` if a call of the client did not return,
+for which the program ends. It is started again.
 """

@@ -45,6 +45,8 @@ class Copied:
             parts.append(f"{ended['error']} aborted for errors {dict(reasons) or ''}")
         parts.append(f"{len(self.copiers)} members, killed {sum(one.killed for one in self.copiers)} times")
         parts.append(f"{sum(one.gave_up for one in self.copiers)} gave up")
+        if ended["stuck"]:
+            parts.append(f"{ended['stuck']} calls of the client never returned")
         return f"{self.row.name}: {'; '.join(parts)}"
 
     def check(self, final: Mapping[Place, Sequence[Seen]]) -> list[str]:

@@ -17,8 +17,12 @@ from tests.copiers.programs.loop import (
     Client,
     Job,
     Taken,
+    given_up_after,
     main,
 )
+
+_STUCK_S = 90.0
+"""kafka-python 3.0 waits for the end of these calls without a limit, and may forget a request."""
 
 _FATAL = (
     kafka_errors.ProducerFencedError,
@@ -70,18 +74,21 @@ class KafkaPython(Client):
         offsets = {
             self._place(partition): OffsetAndMetadata(at, "", -1) for partition, at in positions.items()
         }
-        self._producer.send_offsets_to_transaction(offsets, self._consumer.group_metadata())
+        with given_up_after(_STUCK_S, "send_offsets_to_transaction"):
+            self._producer.send_offsets_to_transaction(offsets, self._consumer.group_metadata())
 
     def _place(self, partition: int) -> Any:
         return TopicPartition(self._job.source, partition)
 
     def commit(self) -> None:
         """``commit_transaction``."""
-        self._producer.commit_transaction()
+        with given_up_after(_STUCK_S, "commit_transaction"):
+            self._producer.commit_transaction()
 
     def abort(self) -> None:
         """``abort_transaction``."""
-        self._producer.abort_transaction()
+        with given_up_after(_STUCK_S, "abort_transaction"):
+            self._producer.abort_transaction()
 
     def seek(self, positions: dict[int, int]) -> None:
         """``seek``, in the partitions that are still assigned."""

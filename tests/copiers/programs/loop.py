@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import attrs
 
@@ -16,6 +18,9 @@ MOST = 20
 
 POLL_S = 0.2
 CALL_S = 60.0
+STUCK = 3
+"""The exit status of a process whose client did not return from a call."""
+
 SESSION_MS = 6000
 TRANSACTION_MS = 30_000
 
@@ -155,3 +160,23 @@ def main(connect: Callable[[Job], Client]) -> None:
         copy_until(stopping.is_set, client, job.nth)
     finally:
         client.close()
+
+
+@contextmanager
+def given_up_after(limit_s: float, call: str) -> Iterator[None]:
+    """End the process, and say so, if a call of a client does not return in time; it is started again.
+
+    For clients whose calls have no time-out of their own.
+    """
+
+    def give_up() -> None:
+        say("stuck", f"{call}: no return in {limit_s:.0f} s")
+        os._exit(STUCK)
+
+    timer = threading.Timer(limit_s, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -238,7 +238,9 @@ bench-quick: install
 bench-guard: install
 	@$(BIN)/python -m benchmarks.guard $(BASE)
 
-test: lint docs
+# Both check without writing what the other reads, so they share the processors.
+test: install
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint docs
 	@$(MAKE) --no-print-directory tests
 
 clean:

@@ -59,12 +59,14 @@ class Apache(System):
     """A release of Apache Kafka, from Maven.
 
     :param release: ``4`` or ``3.9``: the newest of these that the clients' matrix names.
+    :param more: settings on top of those, whose listeners are further ones.
     """
 
     kafka = True
 
-    def __init__(self, name: str, release: str) -> None:
+    def __init__(self, name: str, release: str, more: Mapping[str, str] | None = None) -> None:
         self.name = name
+        self._more = dict(more or {})
         self._toolchain = f"java-{release}"
         self.jars = os.path.join(BUILT, self._toolchain)
 
@@ -93,9 +95,11 @@ class Apache(System):
         """Implement System."""
         path = os.path.join(folder, "server.properties")
         controller = free_port()
+        listeners = [f"PLAINTEXT://127.0.0.1:{port}", *filter(None, [self._more.get("listeners")])]
         addresses = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            **self._more,
+            "listeners": ",".join([*listeners, f"CONTROLLER://127.0.0.1:{controller}"]),
+            "advertised.listeners": ",".join(listeners),
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "log.dirs": os.path.join(folder, "data"),
         }

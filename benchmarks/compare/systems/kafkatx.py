@@ -18,13 +18,17 @@ class Kafkatx(System):
     """The broker as ``twistd kafkatx`` starts it, with its defaults.
 
     :param tree: the checkout whose broker is measured; None: this one.
+    :param more: settings on top of the defaults, whose listeners are further ones.
     """
 
     kafka = True
 
-    def __init__(self, name: str = "kafkatx", tree: str | None = None) -> None:
+    def __init__(
+        self, name: str = "kafkatx", tree: str | None = None, more: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self._tree = tree
+        self._more = dict(more or {})
 
     def missing(self) -> str | None:
         """Nothing: it is what runs this."""
@@ -44,7 +48,10 @@ class Kafkatx(System):
         environment = {"PYTHONDONTWRITEBYTECODE": ""}
         if self._tree is not None:  # python -c looks where it runs first
             environment["PYTHONPATH"] = self._tree
-        command = kafkatx_command(os.path.join(folder, "data"), port)
+        listeners = [f"PLAINTEXT://127.0.0.1:{port}", *filter(None, [self._more.get("listeners")])]
+        settings = {**self._more, "listeners": ",".join(listeners)}
+        more = [f"{name}={value}" for name, value in settings.items()]
+        command = kafkatx_command(os.path.join(folder, "data"), port, more)
         server = Server(command, log_path(folder), core, environment, self._tree)
         server.wait_for(serves_kafka(port), START_S)
         return server

@@ -17,6 +17,8 @@ from typing import Any, cast
 from twisted.trial.reporter import TestResult, TreeReporter
 from twisted.trial.runner import TestLoader, TrialRunner
 
+from tests import spark_archive
+
 DIRECTORY = "--directory="
 SLOWEST = 20
 """How many of the slowest tests are listed before the closing line."""
@@ -74,11 +76,13 @@ def start_processes_fast() -> None:
     """Set the environment for the many processes that tests start, none of which runs for long.
 
     What Python has compiled is kept, or each of them would compile all of kafkatx anew. Java compiles with
-    its first compiler alone, which takes a third less of the processors for the tests of Spark.
+    its first compiler alone, which takes a third less of the processors for the tests of Spark, and Spark has
+    an archive of its classes.
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         sys.dont_write_bytecode = False
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+    os.environ.setdefault(spark_archive.OPTIONS, spark_archive.use())
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote_to_bytes
 
 import attrs
@@ -96,6 +96,38 @@ class Call:
             raise WebError(400, f"the body is not JSON: {error}") from None
 
 
+class Response(Protocol):
+    """A response that is being sent, as Twisted Web has it."""
+
+    def write(self, data: bytes, /) -> None:
+        """Send a part of the body."""
+
+    def finish(self) -> None:
+        """End the response."""
+
+    def loseConnection(self) -> None:
+        """Close the connection when everything is sent."""
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+
+    def registerProducer(self, producer: object, streaming: bool, /) -> None:
+        """Tell a producer when to pause."""
+
+    def unregisterProducer(self) -> None:
+        """End that."""
+
+
+class Stream(Protocol):
+    """A body that is sent as it comes."""
+
+    def start(self, response: Response) -> None:
+        """Begin to send; status and headers are set."""
+
+    def gone(self) -> None:
+        """Take note that the client has gone, before the start or after it."""
+
+
 Body: TypeAlias = "bytes | Iterator[bytes]"
 
 
@@ -104,12 +136,14 @@ class Answer:
     """One response.
 
     :ivar body: all of it, or its pieces, which are made while the client takes them.
+    :ivar stream: a body that goes on, in place of *body*.
     """
 
     status: int
     body: Body = b""
     content_type: str = JSON
     headers: Mapping[str, str] = MappingProxyType({})
+    stream: Stream | None = None
 
 
 Outcome: TypeAlias = "Answer | Awaitable[Answer]"

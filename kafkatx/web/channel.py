@@ -20,7 +20,7 @@ from twisted.web.http import HTTPChannel, Request
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Peer, Session
 from kafkatx.web.budget import Budget
-from kafkatx.web.calls import Answer, Call, WebError, error_answer, read_target
+from kafkatx.web.calls import Answer, Call, Stream, WebError, error_answer, read_target
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.pieces import send_pieces
 from kafkatx.web.site import Site
@@ -137,6 +137,7 @@ class WebRequest(Request):
         self._received = 0
         self._body = BytesIO()
         self._answering: Deferred[None] | None = None
+        self._stream: Stream | None = None
 
     def gotLength(self, length: int | None) -> None:
         """Refuse a body that is too large; keep others in memory."""
@@ -214,12 +215,20 @@ class WebRequest(Request):
 
     def _send(self, answer: Answer) -> None:
         if self._disconnected:
+            if answer.stream is not None:
+                answer.stream.gone()
             return
         self.setResponseCode(answer.status)
         self.setHeader(b"content-type", answer.content_type.encode("latin-1"))
         for name, value in answer.headers.items():
             self.setHeader(name.encode("latin-1"), value.encode("latin-1", "replace"))
-        if isinstance(answer.body, bytes):
+        if answer.stream is not None and self.method != b"HEAD":
+            self._stream = answer.stream
+            answer.stream.start(self)
+        elif answer.stream is not None:
+            answer.stream.gone()
+            self.finish()
+        elif isinstance(answer.body, bytes):
             self.setHeader(b"content-length", b"%d" % len(answer.body))
             self.write(answer.body)
             self.finish()
@@ -229,6 +238,11 @@ class WebRequest(Request):
         else:
             send_pieces(self, answer.body, self.channel.reactor)
 
+    def abort(self) -> None:
+        """Close the connection at once."""
+        if not self._disconnected:
+            self.channel.close()
+
     def _failed(self, failure: Failure) -> None:
         if not failure.check(CancelledError):
             _log.failure("an answer could not be sent", failure)
@@ -237,6 +251,9 @@ class WebRequest(Request):
     def connectionLost(self, reason: Failure) -> None:
         """End the wait for the answer; what the request has begun goes on."""
         super().connectionLost(reason)
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.gone()
         if self._answering is None:
             self._give_back()
         else:

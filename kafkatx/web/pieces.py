@@ -4,37 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Protocol
 
 from twisted.internet.interfaces import IPushProducer, IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from kafkatx.web.calls import as_json
+from kafkatx.web.calls import Response, as_json
 
 PIECE = 200
 """Items of a list that are encoded in one turn of the reactor."""
 
 _log = Logger()
-
-
-class Response(Protocol):
-    """A response that is being sent, as Twisted Web has it."""
-
-    def write(self, data: bytes) -> None:
-        """Send a part of the body."""
-
-    def finish(self) -> None:
-        """End the response."""
-
-    def loseConnection(self) -> None:
-        """Close the connection."""
-
-    def registerProducer(self, producer: object, streaming: bool) -> None:
-        """Tell a producer when to pause."""
-
-    def unregisterProducer(self) -> None:
-        """End that."""
 
 
 @implementer(IPushProducer)

@@ -29,6 +29,10 @@ class FakeResponse:
         """Note it."""
         self.done.append("lose")
 
+    def abort(self) -> None:
+        """Note it."""
+        self.done.append("abort")
+
     def registerProducer(self, producer: object, streaming: bool) -> None:
         """Keep the producer."""
         self.producer = producer

@@ -185,13 +185,16 @@ class BrokerService(Service):
         """
         if not self.config.http_listeners():
             return None
+        from kafkatx.broker.console.holder import ConsoleHolder
         from kafkatx.broker.http.endpoint import HttpEndpoint  # most brokers have none
         from kafkatx.broker.metrics.holder import MetricsHolder
 
         tls = self._listeners.tls
         metrics = MetricsHolder(self.broker, self._factory, tls, self._reactor)
+        registry = self._registry_holder()
+        console = ConsoleHolder(self.broker, self._factory, metrics.meter, registry)
         self.http = HttpEndpoint(
-            self.broker, self._registry_holder(), metrics, self._reactor, tls, self._find_checker
+            self.broker, registry, metrics, console, self._reactor, tls, self._find_checker
         )
         self.http.listen()
         return self.config.http_advertised([port for _, port in self.http.bound], host)

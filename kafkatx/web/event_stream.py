@@ -77,8 +77,12 @@ class EventStream:
         :param event: its name, without line breaks.
         :param data: encoded as JSON.
         """
+        self.send_encoded(event, as_json(data))
+
+    def send_encoded(self, event: str, data: bytes) -> None:
+        """Send an event, as :meth:`send` does, whose data is JSON already."""
         if not (self.ended or self._ending):
-            self._put(b"event: %b\ndata: %b\n\n" % (event.encode(), as_json(data)))
+            self._put(b"event: %b\ndata: %b\n\n" % (event.encode(), data))
 
     @property
     def is_behind(self) -> bool:

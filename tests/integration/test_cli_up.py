@@ -21,7 +21,8 @@ from kafkatx.testing import EmbeddedBroker
 KAFKATX = [sys.executable, "-m", "kafkatx"]
 END_S = 60.0
 READY = re.compile(
-    r"is ready: clients connect to (\S+), schema registry at \S+, data in (.*) \(process (\d+)\)\n"
+    r"is ready: clients connect to (\S+), schema registry at \S+, console at http://127\.0\.0\.1:\d+/console/,"
+    r" data in (.*) \(process (\d+)\)\n"
 )
 MARKER = ".kafka_cleanshutdown"
 

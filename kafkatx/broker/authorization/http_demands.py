@@ -51,9 +51,14 @@ _VERSIONS = "/subjects/{subject}/versions"
 _VERSION = f"{_VERSIONS}/{{version}}"
 _CHECKED = "/compatibility/subjects/{subject}/versions"
 
+CONSOLE = "/console/api/v1"
+CONSOLE_PATHS = ("/overview", "/actions")
+"""Requests of the console that are about the cluster; its other ones are Kafka's in effect."""
+
 HTTP_ROWS = (
     HttpRow("GET", About.NOTHING, _O.DESCRIBE, ("/health/live", "/health/ready")),
     HttpRow("GET", About.CLUSTER, _O.DESCRIBE, ("/metrics",)),
+    HttpRow("GET", About.CLUSTER, _O.DESCRIBE, tuple(CONSOLE + path for path in CONSOLE_PATHS)),
     HttpRow(
         "GET",
         About.NOTHING,

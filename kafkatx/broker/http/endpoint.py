@@ -14,6 +14,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 
 from kafkatx.broker.broker import Broker
+from kafkatx.broker.console.holder import ConsoleHolder
 from kafkatx.broker.http.health import Health
 from kafkatx.broker.metrics.holder import MetricsHolder
 from kafkatx.broker.registry.holder import RegistryHolder
@@ -50,6 +51,7 @@ class HttpEndpoint:
         broker: Broker,
         registry: RegistryHolder,
         metrics: MetricsHolder,
+        console: ConsoleHolder,
         reactor: Any,
         tls: TlsListeners | None = None,
         find_checker: FindChecker | None = None,
@@ -57,6 +59,7 @@ class HttpEndpoint:
         self._broker = broker
         self._registry = registry
         self._metrics = metrics
+        self._console = console
         self._reactor = reactor
         self._tls = tls
         self._find_checker = find_checker
@@ -75,8 +78,9 @@ class HttpEndpoint:
         self._listeners = config.http_listeners()
         for listener in self._listeners:
             host = "127.0.0.1" if listener.host == "localhost" else listener.host
-            factory = WebServerFactory(self._site(listener), _limits(config), self._reactor, listener.name)
-            factory.site.logins = self._logins(listener, factory)
+            site = self._site(listener)
+            factory = WebServerFactory(site, _limits(config), self._reactor, listener.name)
+            site.logins = self._logins(listener, factory)
             port = self._bind(listener, host, self._with_tls(listener, factory))
             port.stopReading()  # type: ignore[attr-defined]
             self._factories.append(factory)
@@ -126,6 +130,9 @@ class HttpEndpoint:
         site.mount(("health",), lambda: self.health.application, public=True)
         site.mount(("metrics",), self._metrics.application)
         site.mount(REGISTRY_PATHS, self._registry.application)
+        if self._console.is_enabled:  # it has logins of its own
+            has_tls = self._tls is not None and listener.has_tls
+            site.mount(("console",), self._console.mount(lambda: site.logins, has_tls), public=True)
         return site
 
     def accept(self) -> None:
@@ -149,6 +156,7 @@ class HttpEndpoint:
 
     async def stop(self) -> None:
         """Close the ports and all connections."""
+        self._console.stop()
         ports, self._ports = self._ports, []
         for port in ports:
             stopping = port.stopListening()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class MetricsHolder:
     """Makes what answers ``/metrics``; times the reactor from the start.
 
+    :ivar meter: times the reactor; None if it is of a kind that cannot be timed.
     :ivar web: the listeners of HTTP.
     """
 
@@ -28,7 +29,7 @@ class MetricsHolder:
         self._broker = broker
         self._server = server
         self._tls = tls
-        self._meter = measure_polls(reactor)
+        self.meter = measure_polls(reactor)
         self.web: list[WebServerFactory] = []
 
     def application(self) -> Application:
@@ -36,7 +37,7 @@ class MetricsHolder:
         from kafkatx.broker.metrics.application import make_application
         from kafkatx.broker.metrics.sources import Sources
 
-        return make_application(Sources(self._broker, self._server, self._tls, self._meter, self.web))
+        return make_application(Sources(self._broker, self._server, self._tls, self.meter, self.web))
 
     def load_rest(self) -> Iterator[None]:
         """Import what the first request needs."""

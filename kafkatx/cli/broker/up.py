@@ -20,6 +20,7 @@ from kafkatx.cli.broker.http_port import default_listeners
 from kafkatx.cli.broker.settings import log_dirs, overrides
 from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, pairs
 from kafkatx.cli.output.terminal import interactive, say
+from kafkatx.config.table import network as n
 from kafkatx.daemon.process_file import LOG_FILE
 from kafkatx.errors import KafkaTXError
 from kafkatx.names import printable
@@ -45,6 +46,7 @@ class Started:
     :ivar data: absolute paths of the log dirs; empty if records are kept in memory.
     :ivar brokers: number of brokers, each in a process of its own; None for one in this process.
     :ivar http: URL of the HTTP listener; None if there is none, or its port is not fixed.
+    :ivar console: True if it offers the console.
     """
 
     advertised: str
@@ -55,6 +57,7 @@ class Started:
     log_file: str | None = None
     brokers: int | None = None
     http: str | None = None
+    console: bool = False
 
     def line(self) -> str:
         """Return one line, for programs and log files."""
@@ -70,6 +73,8 @@ class Started:
         rows.append(f"  clients connect to  {self.advertised}")
         if self.http is not None:
             rows.append(f"  schema registry     {self.http}")
+        if self.http is not None and self.console:
+            rows.append(f"  console             {self.http}/console/")
         rows.append(
             f"  data                {', '.join(self.data) or 'in memory only: gone when the broker stops'}"
         )
@@ -95,7 +100,10 @@ class Started:
         return f"process {self.pid}" + ("" if self.brokers is None else f", {self.brokers} brokers")
 
     def _http(self) -> str:
-        return "" if self.http is None else f"schema registry at {self.http}, "
+        if self.http is None:
+            return ""
+        console = f"console at {self.http}/console/, " if self.console else ""
+        return f"schema registry at {self.http}, {console}"
 
     def _where(self) -> str:
         return f"data in {printable(', '.join(self.data))}" if self.data else "data in memory"
@@ -167,7 +175,8 @@ def up(
     kafkatx.log in the data directory.
 
     The schema registry is at http://127.0.0.1:8081, or at a free port if that one is in use; the setting
-    http.listeners gives it another address, or none.
+    http.listeners gives it another address, or none. The console is at /console/ there, unless the
+    address is not of this machine alone; the setting kafkatx.console.enable decides otherwise.
 
     With --brokers N, clients find the cluster at the given port; its brokers listen at the N ports above.
     The data directory has a folder for each. A broker that ends is started again.
@@ -221,6 +230,7 @@ def _started(
         log_file,
         brokers,
         service.http_url,
+        config[n.CONSOLE_ENABLE],
     )
 
 

@@ -261,8 +261,38 @@ METRICS_INTERNAL_TOPICS = METRICS.boolean(
     "Show the broker's own topics, such as __consumer_offsets, too.",
 )
 
+CONSOLE = Section("Console", "The console at /console/ of the HTTP listener: see docs/console.md.")
+
+CONSOLE_ENABLE = CONSOLE.boolean(
+    "kafkatx.console.enable",
+    False,
+    "Offer the console. kafkatx up does so by itself if the HTTP listener is on a loopback address.",
+)
+CONSOLE_READ_ONLY = CONSOLE.boolean(
+    "kafkatx.console.read.only", False, "Refuse all changes that are made through the console."
+)
+CONSOLE_MESSAGES = CONSOLE.string(
+    "kafkatx.console.messages",
+    "full",
+    "What the console shows of records: full, metadata (no keys, values and headers) or none.",
+    choices=("full", "metadata", "none"),
+)
+CONSOLE_MAX_STREAMS = CONSOLE.integer(
+    "kafkatx.console.max.streams",
+    100,
+    "Event streams at the same time: one for each open page, and one for each search in records.",
+    low=1,
+)
+CONSOLE_SESSION_IDLE_MS = CONSOLE.long(
+    "kafkatx.console.session.idle.ms",
+    3_600_000,
+    "Time without a request after which a session of the console ends; it ends after 12 hours in any case.",
+    low=1000,
+    unit="ms",
+)
+
 BY_LISTENER = {row.name: row for row in (MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE)}
 """Settings that a listener may have for itself, by name."""
 
-SECTIONS = (NETWORK, HTTP, METRICS)
+SECTIONS = (NETWORK, HTTP, METRICS, CONSOLE)
 """This part of the table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import Mock
 
 from kafkatx.acls import AclOperation
-from kafkatx.broker.authorization.http_demands import HTTP_ROWS, About, find_row
+from kafkatx.broker.authorization.http_demands import CONSOLE, CONSOLE_PATHS, HTTP_ROWS, About, find_row
 from kafkatx.broker.http.health import Health
 from kafkatx.web.routes import Routes
 from tests.broker.registry.case import RegistryCase
@@ -27,6 +27,7 @@ class HttpDemandsTests(RegistryCase):
         application = self.parts.application
         expected = routes_of(application._routes) | routes_of(Health(Mock())._routes)
         expected |= {("GET", "/" + "/".join(path)) for path in application._about} | {("GET", "/metrics")}
+        expected |= {("GET", CONSOLE + path) for path in CONSOLE_PATHS}
         listed = [(row.method, pattern) for row in HTTP_ROWS for pattern in row.patterns]
         self.assertEqual(len(set(listed)), len(listed))
         self.assertEqual(set(listed), expected)

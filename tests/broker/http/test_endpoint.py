@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 from twisted.internet.testing import StringTransport
 
+from kafkatx.broker.console.holder import ConsoleHolder
 from kafkatx.broker.http.endpoint import HttpEndpoint, allowed_hosts
 from kafkatx.broker.metrics.holder import MetricsHolder
 from kafkatx.broker.registry.holder import RegistryHolder
@@ -55,7 +56,8 @@ class EndpointTests(BrokerTestCase):
         self.registry = RegistryHolder(self.broker)
         server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1), self.clock)
         self.metrics = MetricsHolder(self.broker, server, None, self)
-        self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self)
+        self.console = ConsoleHolder(self.broker, server, None, self.registry)
+        self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self.console, self)
         self.callLater = self.clock.callLater
 
     def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:
@@ -159,7 +161,7 @@ class EndpointTests(BrokerTestCase):
             return "wrapped"
 
         tls: Any = SimpleNamespace(wrap=wrap, principal={"HTTPS": "User:CN=broker"}.get)
-        endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self, tls)
+        endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self.console, self, tls)
         endpoint.listen()
         self.assertEqual((self.factories[1], wrapped[0].listener), ("wrapped", "HTTPS"))
         self.assertIsNone(self.factories[0].site.logins)  # no header tells who its clients are

@@ -37,6 +37,15 @@ class StartedTests(SynchronousTestCase):
         self.assertIn("Ctrl-C stops the broker.\n", shown)
         self.assertNotIn("kafkatx stop", shown)
 
+    def test_http(self) -> None:
+        """Both tell the schema registry and, if there is one, the console."""
+        http = attrs.evolve(self.started, http="http://127.0.0.1:8081")
+        self.assertIn(", schema registry at http://127.0.0.1:8081, data in ", http.line())
+        console = attrs.evolve(http, console=True)
+        self.assertIn(", console at http://127.0.0.1:8081/console/, data", console.line())
+        self.assertIn("\n  console             http://127.0.0.1:8081/console/\n", console.banner())
+        self.assertNotIn("console ", attrs.evolve(console, http=None).banner())
+
     def test_several(self) -> None:
         """Several brokers are counted."""
         several = attrs.evolve(self.started, brokers=4)

@@ -1,0 +1,102 @@
+"""Pages of lists: a search in names, an order, a part. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from kafkatx.broker.console.errors import invalid
+from kafkatx.web.calls import Call
+
+T = TypeVar("T")
+
+MOST, DEFAULT = 1000, 100
+MOST_OFFSET = 10**9
+
+QUERY: Mapping[str, str] = MappingProxyType(
+    {
+        "search": "a part of the name, in any case of letters",
+        "sort": "a field; - before it: the largest first",
+        "offset": "items to leave out",
+        "count": f"items in the answer, at most {MOST}",
+    }
+)
+"""The parameters of lists."""
+
+
+@attrs.frozen
+class Page:
+    """A request for a part of a list.
+
+    :ivar sort: the field; empty for the order of names.
+    """
+
+    search: str = ""
+    sort: str = ""
+    descending: bool = False
+    offset: int = 0
+    count: int = DEFAULT
+
+    @classmethod
+    def of(cls, call: Call, fields: Iterable[str] = ()) -> Page:
+        """Return the page that a request asks for.
+
+        :param fields: those that it may be sorted by.
+        :raises ConsoleError: a parameter is wrong.
+        """
+        sort = call.text("sort")
+        name = sort.removeprefix("-")
+        if name and name not in set(fields):
+            raise invalid(f"sort={name[:40]}: the list can be sorted by {', '.join(sorted(fields))}")
+        return cls(
+            call.text("search").casefold(),
+            name,
+            sort.startswith("-"),
+            number(call, "offset", 0, 0, MOST_OFFSET),
+            number(call, "count", DEFAULT, 1, MOST),
+        )
+
+    def matches(self, name: str) -> bool:
+        """Return True if a name has the text that is searched for."""
+        return not self.search or self.search in name.casefold()
+
+
+def number(call: Call, name: str, default: int, low: int, high: int) -> int:
+    """Return a parameter that is a whole number.
+
+    :raises ConsoleError: it is none, or out of its range.
+    """
+    text = call.text(name)
+    if not text:
+        return default
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19) or not low <= int(text) <= high:
+        raise invalid(f"{name}={text[:40]}: it must be a whole number from {low} to {high}")
+    return int(text)
+
+
+class Listing(Generic[T]):
+    """The order of a list.
+
+    :param name: returns the name of an item, by which it is found, and sorted by default.
+    :param fields: returns what an item is sorted by, for each field.
+    """
+
+    def __init__(self, name: Callable[[T], str], fields: Mapping[str, Callable[[T], Any]]) -> None:
+        self._name = name
+        self.fields = fields
+
+    def cut(self, page: Page, items: Iterable[T]) -> tuple[int, Sequence[T]]:
+        """Return the number of items that fit, and the page of them; unknown values (None) are last."""
+        found = [item for item in items if page.matches(self._name(item))]
+        found.sort(key=self._name)
+        if page.sort:
+            value = self.fields[page.sort]
+            known = [item for item in found if value(item) is not None]
+            rest = [item for item in found if value(item) is None]
+            known.sort(key=value, reverse=page.descending)
+            found = known + rest
+        return len(found), found[page.offset : page.offset + page.count]

@@ -1,0 +1,94 @@
+"""The console of a broker, which is imported and made with its first request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from twisted.internet.task import deferLater
+
+from kafkatx.config.table import network as n
+from kafkatx.web.calls import Answer, Application, Call
+
+if TYPE_CHECKING:
+    from kafkatx.broker.broker import Broker
+    from kafkatx.broker.console.factory import Console
+    from kafkatx.broker.registry.holder import RegistryHolder
+    from kafkatx.net.poll_meter import PollMeter
+    from kafkatx.net.server import KafkaServerFactory
+    from kafkatx.web.logins import Certificates, Logins
+
+FindLogins = Callable[[], "Logins | Certificates | None"]
+"""Returns the logins of a listener, once it listens."""
+
+IMPORTED_FIRST = (
+    "kafkatx.broker.guards.guard",
+    "kafkatx.broker.handlers",
+    "kafkatx.broker.registry.factory",
+    "kafkatx.broker.console.pages.static_files",
+    "kafkatx.broker.console.kafka_requests",
+    "kafkatx.broker.console.table",
+    "kafkatx.broker.console.factory",
+)
+"""What the first request imports, a module in each turn of the reactor."""
+
+
+class ConsoleHolder:
+    """Makes the console of a broker, once, and its application at each listener.
+
+    :ivar made: the console; None before the first request.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        server: KafkaServerFactory,
+        meter: PollMeter | None,
+        registry: RegistryHolder,
+    ) -> None:
+        self._broker = broker
+        self._server = server
+        self._meter = meter
+        self._registry = registry
+        self.made: Console | None = None
+
+    @property
+    def is_enabled(self) -> bool:
+        """True if the settings ask for a console."""
+        return self._broker.config[n.CONSOLE_ENABLE]
+
+    def application(self, find_logins: FindLogins, has_tls: bool) -> Application:
+        """Return what answers the requests of a listener."""
+        made: list[Callable[[Call], Awaitable[Answer]]] = []
+
+        async def answer(call: Call) -> Answer:
+            if not made:
+                await self._load()
+            if not made:  # another request may have made it meanwhile
+                made.append(self._console().application(find_logins(), has_tls))
+            return await made[0](call)
+
+        return answer
+
+    async def _load(self) -> None:
+        for name in IMPORTED_FIRST:
+            import_module(name)
+            await deferLater(self._broker.clock, 0)
+
+    def _console(self) -> Console:
+        if self.made is None:
+            from kafkatx.broker.console.factory import Console
+
+            self.made = Console(self._broker, self._server, self._meter, self._registry)
+        return self.made
+
+    def mount(self, find_logins: FindLogins, has_tls: bool) -> Callable[[], Application]:
+        """Return the maker of a listener's application."""
+        return partial(self.application, find_logins, has_tls)
+
+    def stop(self) -> None:
+        """End all event streams."""
+        if self.made is not None:
+            self.made.stop()

@@ -1,0 +1,1 @@
+"""Logins of people to the console: sessions, and the principals of requests."""

@@ -1,0 +1,93 @@
+"""Sessions of people who have logged in to the console: random tokens, in memory. Pure.
+
+A token is known to the browser alone: its digest is what is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Collection
+
+import attrs
+
+from kafkatx.net.requests import Session
+
+MOST = 1000
+"""Sessions at the same time; a further login ends the one that was used the longest time ago."""
+
+LONGEST_S = 12 * 3600.0
+"""Seconds after which a session ends, also one that is used."""
+
+
+@attrs.define
+class _Login:
+    user: str
+    session: Session
+    ends_s: float
+    used_s: float
+
+
+class Sessions:
+    """The sessions.
+
+    :param seconds: the time of a monotonic clock.
+    :param idle_s: seconds without a request after which a session ends.
+    """
+
+    def __init__(self, seconds: Callable[[], float], idle_s: float, most: int = MOST) -> None:
+        self._seconds = seconds
+        self._idle_s = idle_s
+        self._most = most
+        self._logins: dict[bytes, _Login] = {}
+
+    def __len__(self) -> int:
+        """Return the number of sessions, ended ones among them."""
+        return len(self._logins)
+
+    def begin(self, user: str, session: Session) -> str:
+        """Begin a session; return its token."""
+        token, now_s = secrets.token_urlsafe(32), self._seconds()
+        if len(self._logins) >= self._most:
+            del self._logins[next(iter(self._logins))]
+        self._logins[_digest(token)] = _Login(user, session, now_s + LONGEST_S, now_s)
+        return token
+
+    def find(self, token: str) -> Session | None:
+        """Return the principal of a session, which is used by that; None if it has ended."""
+        if not self.holds(token):
+            self.end(token)
+            return None
+        key = _digest(token)
+        login = self._logins.pop(key)
+        login.used_s = self._seconds()
+        self._logins[key] = login  # the last one
+        return login.session
+
+    def holds(self, token: str) -> bool:
+        """Return True if there is a session that has not ended; it is not used by that."""
+        login, now_s = self._logins.get(_digest(token)), self._seconds()
+        return login is not None and now_s < login.ends_s and now_s - login.used_s < self._idle_s
+
+    def end(self, token: str) -> None:
+        """End a session, if there is one."""
+        self._logins.pop(_digest(token), None)
+
+    def end_of(self, users: Collection[str]) -> None:
+        """End the sessions of users."""
+        for key, login in list(self._logins.items()):
+            if login.user in users:
+                del self._logins[key]
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
+
+
+def read_cookie(header: str, name: str) -> str:
+    """Return the value of a cookie in a header ``Cookie``; nothing if it has none."""
+    for pair in header.split(";"):
+        key, _, value = pair.strip().partition("=")
+        if key == name:
+            return value
+    return ""

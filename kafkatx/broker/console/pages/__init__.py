@@ -1,0 +1,1 @@
+"""The files of the console's pages, and the headers that bind browsers."""

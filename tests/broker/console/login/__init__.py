@@ -1,0 +1,1 @@
+"""Tests of the logins of the console."""

@@ -1,0 +1,99 @@
+"""Logins of the console, by the logins of its listener."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import Mock
+
+from twisted.cred.error import UnauthorizedLogin
+from twisted.internet.defer import Deferred, fail, succeed
+
+from kafkatx.net.requests import Session
+from kafkatx.web.logins import Logins
+from tests.broker.console.case import ConsoleCase
+
+WRONG = {"username": "ann", "password": "wrong"}
+RIGHT = {"username": "ann", "password": "r:ight"}
+CERTIFICATE = Session("User:CN=ann", "HTTPS")
+
+
+class AccessTests(ConsoleCase):
+    def make_logins(self) -> Any:
+        """Make logins; the password of all is ``r:ight``."""
+
+        def check(user: str, password: str) -> Deferred[str]:
+            return succeed(f"User:{user}") if password == "r:ight" else fail(UnauthorizedLogin())
+
+        self.log: Any = Mock()
+        return Logins(check, self.clock, self.log, 0.1, list)
+
+    def log_in(self) -> str:
+        """Log in; return the cookie."""
+        answer = self.request("POST", "/console/api/v1/session", RIGHT)
+        self.assertEqual(self.value(answer)["principal"], "User:ann")
+        cookie, *flags = answer.headers["Set-Cookie"].split("; ")
+        self.assertEqual(flags, ["Path=/console", "Max-Age=43200", "HttpOnly", "SameSite=Strict"])
+        self.assertTrue(cookie.startswith("kafkatx_session_0="), cookie)
+        return cookie
+
+    def principal(self, cookie: str) -> str | None:
+        """Return the principal of a session."""
+        found: str | None = self.get("/session", headers={"cookie": cookie})["principal"]
+        return found
+
+    def test_needed(self) -> None:
+        """Without a session nothing is answered but what tells how to log in, and the pages themselves."""
+        for route in self.application.routes:
+            target = "/console/api/v1" + route.pattern.replace("{", "").replace("}", "")
+            answer = self.request(route.method, target, {})
+            self.assertEqual(answer.status == 401, not route.public, route)
+        self.assertEqual(self.refused(self.get("/actions", 401)), "LOGIN_REQUIRED")
+        found = self.get("/session")
+        self.assertEqual((found["authentication"], found["principal"]), ("password", None))
+        self.assertNotEqual(self.request("GET", "/console/").status, 401)
+
+    def test_login(self) -> None:
+        """A session has the principal of its user, until its logout."""
+        cookie = self.log_in()
+        self.assertEqual(self.principal(cookie), "User:ann")
+        self.assertEqual(self.get("/actions", headers={"cookie": f"a=b; {cookie}"})["total"], 0)
+        self.assertIsNone(self.principal("kafkatx_session_0=other"))
+        out = self.request("DELETE", "/console/api/v1/session", None, {"cookie": cookie})
+        self.assertIn("Max-Age=0", out.headers["Set-Cookie"])
+        self.assertIsNone(self.principal(cookie))
+
+    def test_wrong(self) -> None:
+        """A wrong password gets an answer later, without the header that has browsers ask for one."""
+        asked = self.begin("POST", "/console/api/v1/session", WRONG)
+        self.clock.advance(0.05)
+        self.assertNoResult(asked)
+        self.clock.advance(0.1)
+        answer = self.successResultOf(asked)
+        self.assertEqual(self.refused(self.value(answer, 401)), "LOGIN_FAILED")
+        self.assertNotIn("WWW-Authenticate", answer.headers)
+        self.assertNotIn("Set-Cookie", answer.headers)
+        for body in ({}, {"username": "ann"}, {"username": 1, "password": "x"}):
+            self.change("POST", "/session", body, 400)
+        for user in ("", "a:b", "a" * 2000):
+            self.change("POST", "/session", {"username": user, "password": "r:ight"}, 401)
+
+    def test_certificate(self) -> None:
+        """A client with a certificate need not log in."""
+        self.assertEqual(self.get("/session", session=CERTIFICATE)["principal"], "User:CN=ann")
+        self.get("/actions", session=CERTIFICATE)
+
+    def test_changed_user(self) -> None:
+        """Sessions of a user whose credentials have changed end; others go on."""
+        cookie = self.log_in()
+        before: Any = Mock(scram_credentials={"ann": {"SCRAM-SHA-256": "1"}, "bob": {}})
+        after: Any = Mock(scram_credentials={"ann": {"SCRAM-SHA-256": "1"}})
+        self.console._changed(Mock(before=before, after=after))
+        self.assertEqual(self.principal(cookie), "User:ann")
+        self.console._changed(Mock(before=before, after=Mock(scram_credentials={"bob": {}})))
+        self.assertIsNone(self.principal(cookie))
+
+    def test_secure(self) -> None:
+        """Over TLS the cookie stays with TLS."""
+        self.application = self.console.application(self.make_logins(), True)
+        answer = self.request("POST", "/console/api/v1/session", RIGHT)
+        self.assertIn("; Secure", answer.headers["Set-Cookie"])

@@ -1,0 +1,47 @@
+"""The holder: a console is not imported before its first request."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from twisted.internet.defer import Deferred
+
+from kafkatx.broker.console.holder import IMPORTED_FIRST, ConsoleHolder
+from kafkatx.web.calls import Call
+from tests.broker.console.case import ConsoleCase
+from tests.test_imports import ROOT
+
+_IMPORT = """
+import json, sys
+import kafkatx.broker.http.endpoint
+print(json.dumps(sorted(name for name in sys.modules if name.startswith("kafkatx.broker.console"))))
+"""
+
+
+class HolderTests(ConsoleCase):
+    def test_imports(self) -> None:
+        """An HTTP listener imports the holder alone."""
+        done = subprocess.run(
+            [sys.executable, "-c", _IMPORT], cwd=ROOT, capture_output=True, check=True, text=True, timeout=60
+        )
+        self.assertEqual(json.loads(done.stdout), ["kafkatx.broker.console", "kafkatx.broker.console.holder"])
+
+    def test_made(self) -> None:
+        """The first request makes the console, in turns; all listeners share it, requests at once, too."""
+        holder = ConsoleHolder(self.broker, self.server, None, self.registry)
+        self.assertTrue(holder.is_enabled)
+        applications = [holder.mount(lambda: None, False)() for _ in range(2)]
+        self.assertIsNone(holder.made)
+        target = "/console/api/v1/session"
+        call = Call("GET", target, tuple(target.split("/")[1:]), {})
+        asked = [Deferred.fromCoroutine(application(call)) for application in applications * 2]  # type: ignore
+        for _ in range(2 * len(IMPORTED_FIRST)):
+            self.clock.advance(0)
+        made = holder.made
+        assert made is not None
+        for one in asked:
+            self.assertEqual(self.successResultOf(one).status, 200)
+        self.assertEqual(len(made._sessions), 2)
+        holder.stop()

@@ -192,7 +192,7 @@ class BrokerService(Service):
         tls = self._listeners.tls
         metrics = MetricsHolder(self.broker, self._factory, tls, self._reactor)
         registry = self._registry_holder()
-        console = ConsoleHolder(self.broker, self._factory, metrics.meter, registry)
+        console = ConsoleHolder(self.broker, self._factory, metrics, registry)
         self.http = HttpEndpoint(
             self.broker, registry, metrics, console, self._reactor, tls, self._find_checker
         )

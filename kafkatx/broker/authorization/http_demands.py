@@ -52,7 +52,7 @@ _VERSION = f"{_VERSIONS}/{{version}}"
 _CHECKED = "/compatibility/subjects/{subject}/versions"
 
 CONSOLE = "/console/api/v1"
-CONSOLE_PATHS = ("/overview", "/actions")
+CONSOLE_PATHS = ("/overview", "/history", "/history/series", "/actions")
 """Requests of the console that are about the cluster; its other ones are Kafka's in effect."""
 
 HTTP_ROWS = (

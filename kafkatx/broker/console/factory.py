@@ -19,8 +19,8 @@ from kafkatx.types import ClusterDelta
 from kafkatx.web.event_stream import EventStreams
 
 if TYPE_CHECKING:
+    from kafkatx.broker.history.recorder import Recorder
     from kafkatx.broker.registry.holder import RegistryHolder
-    from kafkatx.net.poll_meter import PollMeter
     from kafkatx.net.server import KafkaServerFactory
     from kafkatx.web.logins import Certificates, Logins
 
@@ -35,15 +35,15 @@ class Console:
         self,
         broker: Broker,
         server: KafkaServerFactory,
-        meter: PollMeter | None,
         registry: RegistryHolder,
+        recorder: Recorder,
     ) -> None:
         config = broker.config
         self.parts = ConsoleParts(
             broker,
             server,
-            meter,
             registry,
+            recorder,
             KafkaRequests(broker),
             Actions(broker.now_ms, config[n.CONSOLE_READ_ONLY]),
             EventStreams(broker.clock, config[n.CONSOLE_MAX_STREAMS], n.CONSOLE_MAX_STREAMS.name),

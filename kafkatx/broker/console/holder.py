@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from kafkatx.config.table import network as n
@@ -15,8 +16,9 @@ from kafkatx.web.calls import Answer, Application, Call
 if TYPE_CHECKING:
     from kafkatx.broker.broker import Broker
     from kafkatx.broker.console.factory import Console
+    from kafkatx.broker.history.recorder import Recorder
+    from kafkatx.broker.metrics.holder import MetricsHolder
     from kafkatx.broker.registry.holder import RegistryHolder
-    from kafkatx.net.poll_meter import PollMeter
     from kafkatx.net.server import KafkaServerFactory
     from kafkatx.web.logins import Certificates, Logins
 
@@ -45,13 +47,14 @@ class ConsoleHolder:
         self,
         broker: Broker,
         server: KafkaServerFactory,
-        meter: PollMeter | None,
+        metrics: MetricsHolder,
         registry: RegistryHolder,
     ) -> None:
         self._broker = broker
         self._server = server
-        self._meter = meter
+        self._metrics = metrics
         self._registry = registry
+        self._recorder: Recorder | None = None
         self.made: Console | None = None
 
     @property
@@ -81,14 +84,31 @@ class ConsoleHolder:
         if self.made is None:
             from kafkatx.broker.console.factory import Console
 
-            self.made = Console(self._broker, self._server, self._meter, self._registry)
+            self.made = Console(self._broker, self._server, self._registry, self.recorder)
         return self.made
 
     def mount(self, find_logins: FindLogins, has_tls: bool) -> Callable[[], Application]:
         """Return the maker of a listener's application."""
         return partial(self.application, find_logins, has_tls)
 
-    def stop(self) -> None:
-        """End all event streams."""
+    @property
+    def recorder(self) -> Recorder:
+        """The samples of the past."""
+        if self._recorder is None:
+            from kafkatx.broker.history.factory import make_recorder
+
+            metrics = self._metrics
+            self._recorder = make_recorder(self._broker, self._server, metrics.meter, metrics.web)
+        return self._recorder
+
+    def start(self) -> None:
+        """Begin to sample, if the settings ask for a console; later calls do nothing."""
+        if self.is_enabled and self._recorder is None:
+            Deferred.fromCoroutine(self.recorder.start())
+
+    async def stop(self) -> None:
+        """End all event streams, and keep the samples."""
         if self.made is not None:
             self.made.stop()
+        if self._recorder is not None:
+            await self._recorder.stop()

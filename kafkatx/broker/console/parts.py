@@ -15,8 +15,8 @@ from kafkatx.web.calls import Call
 from kafkatx.web.event_stream import EventStreams
 
 if TYPE_CHECKING:
+    from kafkatx.broker.history.recorder import Recorder
     from kafkatx.broker.registry.holder import RegistryHolder
-    from kafkatx.net.poll_meter import PollMeter
     from kafkatx.net.server import KafkaServerFactory
 
 
@@ -25,8 +25,8 @@ class ConsoleParts:
     """The parts of a broker's console.
 
     :ivar server: the connections of Kafka's protocol.
-    :ivar meter: times the reactor; None if it is of a kind that cannot be timed.
     :ivar registry: the schema registry.
+    :ivar recorder: the samples of the past.
     :ivar kafka: makes Kafka requests as the user.
     :ivar actions: the audit; each change is made through it.
     :ivar streams: the event streams of all pages.
@@ -35,8 +35,8 @@ class ConsoleParts:
 
     broker: Broker
     server: KafkaServerFactory
-    meter: PollMeter | None
     registry: RegistryHolder
+    recorder: Recorder
     kafka: KafkaRequests
     actions: Actions
     streams: EventStreams

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kafkatx.broker.console.api import overview
+from kafkatx.broker.console.api import history, overview
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
 
-MODULES: tuple[Callable[[ConsoleParts], Sequence[Route]], ...] = (overview.routes,)
+MODULES: tuple[Callable[[ConsoleParts], Sequence[Route]], ...] = (
+    overview.routes,
+    history.routes,
+)
 
 
 def make_routes(parts: ConsoleParts) -> list[Route]:

@@ -137,6 +137,7 @@ class HttpEndpoint:
 
     def accept(self) -> None:
         """Accept connections."""
+        self._console.start()
         for port in self._ports:
             port.startReading()  # type: ignore[attr-defined]
 
@@ -156,7 +157,7 @@ class HttpEndpoint:
 
     async def stop(self) -> None:
         """Close the ports and all connections."""
-        self._console.stop()
+        await self._console.stop()
         ports, self._ports = self._ports, []
         for port in ports:
             stopping = port.stopListening()

@@ -290,6 +290,11 @@ CONSOLE_SESSION_IDLE_MS = CONSOLE.long(
     low=1000,
     unit="ms",
 )
+HISTORY_FILE = CONSOLE.optional_string(
+    "kafkatx.history.file",
+    "File in which the console's samples of the last week are kept, at most 4 MB. Not set: kafkatx-history in "
+    "the first of log.dirs, and none if records are kept in memory.",
+)
 
 BY_LISTENER = {row.name: row for row in (MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE)}
 """Settings that a listener may have for itself, by name."""

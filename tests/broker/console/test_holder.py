@@ -9,6 +9,7 @@ import sys
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.console.holder import IMPORTED_FIRST, ConsoleHolder
+from kafkatx.broker.metrics.holder import MetricsHolder
 from kafkatx.web.calls import Call
 from tests.broker.console.case import ConsoleCase
 from tests.test_imports import ROOT
@@ -30,7 +31,7 @@ class HolderTests(ConsoleCase):
 
     def test_made(self) -> None:
         """The first request makes the console, in turns; all listeners share it, requests at once, too."""
-        holder = ConsoleHolder(self.broker, self.server, None, self.registry)
+        holder = ConsoleHolder(self.broker, self.server, self.metrics(), self.registry)
         self.assertTrue(holder.is_enabled)
         applications = [holder.mount(lambda: None, False)() for _ in range(2)]
         self.assertIsNone(holder.made)
@@ -44,4 +45,28 @@ class HolderTests(ConsoleCase):
         for one in asked:
             self.assertEqual(self.successResultOf(one).status, 200)
         self.assertEqual(len(made._sessions), 2)
-        holder.stop()
+        self.successResultOf(Deferred.fromCoroutine(holder.stop()))
+
+    def metrics(self) -> MetricsHolder:
+        """Return the holder of the metrics."""
+        return MetricsHolder(self.broker, self.server, None, self.clock)
+
+    def test_samples(self) -> None:
+        """Sampling begins once, before the first request, and ends with the listener."""
+        holder = ConsoleHolder(self.broker, self.server, self.metrics(), self.registry)
+        holder.start()
+        holder.start()
+        self.clock.pump([1] * 3)
+        self.assertEqual(holder.recorder.history.latest["connections"], 0)
+        self.assertIsNone(holder.made)
+        self.successResultOf(Deferred.fromCoroutine(holder.stop()))
+        self.assertFalse(holder.recorder._loop.running)
+
+    def test_disabled(self) -> None:
+        """A broker without a console samples nothing."""
+        self.broker.config = self.broker.config.with_values({"kafkatx.console.enable": "false"})
+        holder = ConsoleHolder(self.broker, self.server, self.metrics(), self.registry)
+        holder.start()
+        self.assertFalse(holder.is_enabled)
+        self.assertIsNone(holder._recorder)
+        self.successResultOf(Deferred.fromCoroutine(holder.stop()))

@@ -56,7 +56,7 @@ class EndpointTests(BrokerTestCase):
         self.registry = RegistryHolder(self.broker)
         server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1), self.clock)
         self.metrics = MetricsHolder(self.broker, server, None, self)
-        self.console = ConsoleHolder(self.broker, server, None, self.registry)
+        self.console = ConsoleHolder(self.broker, server, self.metrics, self.registry)
         self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self.console, self)
         self.callLater = self.clock.callLater
 
@@ -195,6 +195,22 @@ class EndpointTests(BrokerTestCase):
         self.clock.advance(0)
         sent: bytes = transport.value()
         return sent
+
+    def test_console(self) -> None:
+        """A console that the settings ask for is there at both listeners, and open to all who reach them."""
+        self.endpoint.listen()
+        self.assertIn(b" 404 ", self.get("/console/api/v1/session"))
+        self.broker.config = self.broker.config.with_values({"kafkatx.console.enable": "true"})
+        self.endpoint.listen()
+        self.endpoint.accept()
+        self.clock.advance(1)
+        for number in (2, 3):
+            protocol, transport = self.factories[number].buildProtocol(None), StringTransport()
+            protocol.makeConnection(transport)
+            protocol.dataReceived(b"GET /console/api/v1/session HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.clock.pump([0] * 20)
+            self.assertIn(b'"principal":"User:ANONYMOUS"', transport.value())
+        self.successResultOf(Deferred.fromCoroutine(self.endpoint.stop()))
 
     def test_load_rest(self) -> None:
         """Everything that a request needs can be imported before."""

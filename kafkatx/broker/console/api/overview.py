@@ -14,6 +14,15 @@ from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
 from kafkatx.web.calls import Call
 
+RATES = {
+    "bytesInPerSecond": "bytesIn",
+    "bytesOutPerSecond": "bytesOut",
+    "recordsInPerSecond": "recordsIn",
+    "produceRequestsPerSecond": "produceRequests",
+    "fetchRequestsPerSecond": "fetchRequests",
+}
+"""The rates of this broker, with their series."""
+
 ACTIONS = Listing[dict[str, object]](
     lambda one: f"{one['action']} {one['resource']} {one['principal']}",
     {name: itemgetter(name) for name in ("timeMs", "principal", "action", "resource")},
@@ -48,7 +57,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
     async def overview(call: Call) -> object:
         parts.guard.check(call)
         found = await counts.get()
-        state = broker.metadata.state
+        state, latest = broker.metadata.state, parts.recorder.history.latest
         return {
             "clusterId": state.cluster_id,
             "controllerId": state.controller_id,
@@ -59,7 +68,11 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             "underMinIsr": found.under_min_isr.count,
             "offline": found.offline.count,
             "groups": sum(len(shard.groups) for shard in broker.groups.shards.values()),
+            "rates": {name: round(latest.get(key, 0.0), 1) for name, key in RATES.items()},
+            "sizeBytes": str(round(latest.get("sizeBytes", 0))),
+            "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,
             "connections": len(parts.server.connections),
+            "uptimeMs": round((broker.clock.seconds() - parts.recorder.began_s) * 1000),
             "problems": [attrs.asdict(problem) for problem in problems(broker, found)],
         }
 

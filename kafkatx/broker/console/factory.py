@@ -8,6 +8,7 @@ from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.actions import Actions
 from kafkatx.broker.console.application import ConsoleApplication
+from kafkatx.broker.console.cluster.cluster import Cluster
 from kafkatx.broker.console.kafka_requests import KafkaRequests
 from kafkatx.broker.console.login.access import Access
 from kafkatx.broker.console.login.sessions import Sessions
@@ -48,6 +49,7 @@ class Console:
             Actions(broker.now_ms, config[n.CONSOLE_READ_ONLY]),
             EventStreams(broker.clock, config[n.CONSOLE_MAX_STREAMS], n.CONSOLE_MAX_STREAMS.name),
             HttpGuard(broker.authorization),
+            Cluster.of(broker),
         )
         self._files = StaticFiles(broker.workers("console"))
         self._sessions: list[Sessions] = []

@@ -10,6 +10,7 @@ from kafkatx.acls import CLUSTER_NAME, AclOperation, ResourceType
 from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.actions import Actions
+from kafkatx.broker.console.cluster.cluster import Cluster
 from kafkatx.broker.console.kafka_requests import KafkaRequests, peer_of
 from kafkatx.web.calls import Call
 from kafkatx.web.event_stream import EventStreams
@@ -31,6 +32,7 @@ class ConsoleParts:
     :ivar actions: the audit; each change is made through it.
     :ivar streams: the event streams of all pages.
     :ivar guard: asks for what is no Kafka request.
+    :ivar cluster: figures of the whole cluster, which do not know the rights of users.
     """
 
     broker: Broker
@@ -41,6 +43,7 @@ class ConsoleParts:
     actions: Actions
     streams: EventStreams
     guard: HttpGuard
+    cluster: Cluster
 
     def sees(
         self, call: Call, operation: AclOperation, resource_type: ResourceType, name: str = CLUSTER_NAME

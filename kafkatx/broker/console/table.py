@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kafkatx.broker.console.api import history, overview
+from kafkatx.broker.console.api import configs
+from kafkatx.broker.console.api.cluster import brokers, history, overview
+from kafkatx.broker.console.api.groups import reads as group_reads
+from kafkatx.broker.console.api.topics import reads as topic_reads
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
 
 MODULES: tuple[Callable[[ConsoleParts], Sequence[Route]], ...] = (
     overview.routes,
     history.routes,
+    brokers.routes,
+    topic_reads.routes,
+    group_reads.routes,
+    configs.routes,
 )
 
 

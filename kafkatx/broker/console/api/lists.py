@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import attrs
 
+from kafkatx.broker.console.cluster.turns import Turns
 from kafkatx.broker.console.errors import invalid
 from kafkatx.web.calls import Call
 
@@ -89,9 +91,42 @@ class Listing(Generic[T]):
         self._name = name
         self.fields = fields
 
+    @classmethod
+    def of_items(cls, name: str, *fields: str) -> Listing[Any]:
+        """Return the order of a list of dicts.
+
+        :param name: the key of the name, by which it can be sorted, too.
+        :param fields: further keys by which it can be sorted.
+        """
+        return Listing(itemgetter(name), {key: itemgetter(key) for key in (name, *fields)})
+
+    def page(self, call: Call, items: Iterable[T]) -> dict[str, object]:
+        """Return the page of a short list that a request asks for.
+
+        :raises ConsoleError: a parameter is wrong.
+        """
+        total, shown = self.cut(Page.of(call, self.fields), items)
+        return {"total": total, "items": shown}
+
     def cut(self, page: Page, items: Iterable[T]) -> tuple[int, Sequence[T]]:
         """Return the number of items that fit, and the page of them; unknown values (None) are last."""
-        found = [item for item in items if page.matches(self._name(item))]
+        return self._cut(page, [item for item in items if page.matches(self._name(item))])
+
+    async def cut_long(
+        self, page: Page, items: Iterable[T], turns: Turns, sees: Callable[[T], bool]
+    ) -> tuple[int, Sequence[T]]:
+        """Return a page as :meth:`cut` does, of a long list, in turns.
+
+        :param sees: tells if the user may know of an item.
+        """
+        found = []
+        for item in items:
+            if page.matches(self._name(item)) and sees(item):
+                found.append(item)
+            await turns.step()
+        return self._cut(page, found)
+
+    def _cut(self, page: Page, found: list[T]) -> tuple[int, Sequence[T]]:
         found.sort(key=self._name)
         if page.sort:
             value = self.fields[page.sort]

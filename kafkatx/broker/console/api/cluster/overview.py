@@ -8,7 +8,6 @@ from operator import itemgetter
 import attrs
 
 from kafkatx.broker.console.api.lists import QUERY, Listing, Page
-from kafkatx.broker.console.cluster.counts import ClusterCounts
 from kafkatx.broker.console.cluster.problems import problems
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
@@ -52,11 +51,9 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
         total, shown = ACTIONS.cut(page, items)
         return {"total": total, "items": shown}
 
-    counts = ClusterCounts(broker)
-
     async def overview(call: Call) -> object:
         parts.guard.check(call)
-        found = await counts.get()
+        found = await parts.cluster.counts.get()
         state, latest = broker.metadata.state, parts.recorder.history.latest
         return {
             "clusterId": state.cluster_id,
@@ -67,7 +64,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             "underReplicated": found.under_replicated.count,
             "underMinIsr": found.under_min_isr.count,
             "offline": found.offline.count,
-            "groups": sum(len(shard.groups) for shard in broker.groups.shards.values()),
+            "groups": len(await parts.cluster.groups.get()),
             "rates": {name: round(latest.get(key, 0.0), 1) for name, key in RATES.items()},
             "sizeBytes": str(round(latest.get("sizeBytes", 0))),
             "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,

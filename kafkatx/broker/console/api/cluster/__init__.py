@@ -1,0 +1,1 @@
+"""The routes about the cluster: overview, brokers, mirrors, transactions."""

@@ -1,0 +1,1 @@
+"""The routes about access control lists, users and quotas."""

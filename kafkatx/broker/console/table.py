@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kafkatx.broker.console.api import configs
-from kafkatx.broker.console.api.cluster import brokers, history, overview
+from kafkatx.broker.console.api import configs, schemas
+from kafkatx.broker.console.api.cluster import brokers, history, mirrors, overview, transactions
+from kafkatx.broker.console.api.groups import changes as group_changes
 from kafkatx.broker.console.api.groups import reads as group_reads
+from kafkatx.broker.console.api.security import acls, quotas, users
+from kafkatx.broker.console.api.topics import changes as topic_changes
 from kafkatx.broker.console.api.topics import reads as topic_reads
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
@@ -16,8 +19,16 @@ MODULES: tuple[Callable[[ConsoleParts], Sequence[Route]], ...] = (
     history.routes,
     brokers.routes,
     topic_reads.routes,
+    topic_changes.routes,
     group_reads.routes,
+    group_changes.routes,
     configs.routes,
+    schemas.routes,
+    mirrors.routes,
+    transactions.routes,
+    acls.routes,
+    users.routes,
+    quotas.routes,
 )
 
 

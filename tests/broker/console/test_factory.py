@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from twisted.internet.testing import StringTransport
 
@@ -81,14 +81,3 @@ class ConsoleTests(ConsoleCase):
         self.assertEqual(len(self.console.parts.streams), 1)
         protocol.connectionLost()
         self.assertEqual(len(self.console.parts.streams), 0)
-
-
-class ReadOnlyTests(ConsoleCase):
-    settings: ClassVar[Mapping[str, str]] = {
-        "kafkatx.console.enable": "true",
-        "kafkatx.console.read.only": "true",
-    }
-
-    def test_changes(self) -> None:
-        """A read-only console says so, and refuses each change."""
-        self.assertTrue(self.get("/session")["readOnly"])

@@ -137,7 +137,7 @@ class Fields:
             found[name] = str(value)
         return found
 
-    def keys(self) -> list[str]:
+    def all_names(self) -> list[str]:
         """Return the names of all fields."""
         return list(self._values)
 

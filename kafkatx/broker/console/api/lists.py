@@ -85,10 +85,17 @@ class Listing(Generic[T]):
 
     :param name: returns the name of an item, by which it is found, and sorted by default.
     :param fields: returns what an item is sorted by, for each field.
+    :param keeps_order: True if items stay in their order unless a request sorts them.
     """
 
-    def __init__(self, name: Callable[[T], str], fields: Mapping[str, Callable[[T], Any]]) -> None:
+    def __init__(
+        self,
+        name: Callable[[T], str],
+        fields: Mapping[str, Callable[[T], Any]],
+        keeps_order: bool = False,
+    ) -> None:
         self._name = name
+        self._keeps_order = keeps_order
         self.fields = fields
 
     @classmethod
@@ -127,7 +134,8 @@ class Listing(Generic[T]):
         return self._cut(page, found)
 
     def _cut(self, page: Page, found: list[T]) -> tuple[int, Sequence[T]]:
-        found.sort(key=self._name)
+        if not self._keeps_order:
+            found.sort(key=self._name)
         if page.sort:
             value = self.fields[page.sort]
             known = [item for item in found if value(item) is not None]

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import attrs
 
-from kafkatx.broker.console.api.lists import QUERY, Listing, Page
+from kafkatx.broker.console.api.lists import QUERY, Listing
 from kafkatx.broker.console.cluster.problems import problems
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
@@ -25,6 +25,7 @@ RATES = {
 ACTIONS = Listing[dict[str, object]](
     lambda one: f"{one['action']} {one['resource']} {one['principal']}",
     {name: itemgetter(name) for name in ("timeMs", "principal", "action", "resource")},
+    keeps_order=True,
 )
 
 
@@ -34,7 +35,6 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
 
     def actions(call: Call) -> object:
         parts.guard.check(call)
-        page = Page.of(call, ACTIONS.fields)
         items = [
             {
                 "timeMs": one.time_ms,
@@ -46,10 +46,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             }
             for one in parts.actions.newest()
         ]
-        if not page.sort:
-            page = attrs.evolve(page, sort="timeMs", descending=True)
-        total, shown = ACTIONS.cut(page, items)
-        return {"total": total, "items": shown}
+        return ACTIONS.page(call, items)
 
     async def overview(call: Call) -> object:
         parts.guard.check(call)

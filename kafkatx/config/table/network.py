@@ -292,8 +292,8 @@ CONSOLE_SESSION_IDLE_MS = CONSOLE.long(
 )
 HISTORY_FILE = CONSOLE.optional_string(
     "kafkatx.history.file",
-    "File in which the console's samples of the last week are kept, at most 4 MB. Not set: kafkatx-history in "
-    "the first of log.dirs, and none if records are kept in memory.",
+    "File in which the console's samples of the last week are kept, at most 4 MB. Not set: kafkatx-history "
+    "in the first of log.dirs, and none if records are kept in memory.",
 )
 
 BY_LISTENER = {row.name: row for row in (MAX_CONNECTIONS, MAX_CONNECTION_CREATION_RATE)}

@@ -20,7 +20,14 @@ from twisted.internet.defer import Deferred
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import rewind
-from kafkatx.client.facades.asyncio_parts import Acls, Configs, Groups, Quotas, Transactions
+from kafkatx.client.facades.asyncio_parts import (
+    Acls,
+    Configs,
+    Credentials,
+    Groups,
+    Quotas,
+    Transactions,
+)
 from kafkatx.client.facades.forwarder import AsyncioFacade, ForwardDeferred
 from kafkatx.client.facades.future import DeferredFuture
 from kafkatx.client.facades.loop_reactor import ReactorLease
@@ -309,3 +316,8 @@ class Admin(_Client[admin.Admin], AdminMethods):
     def acls(self) -> Acls:
         """Access control lists."""
         return Acls(self.client.acls)
+
+    @property
+    def credentials(self) -> Credentials:
+        """Users with SCRAM credentials."""
+        return Credentials(self.client.credentials)

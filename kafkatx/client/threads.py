@@ -24,7 +24,14 @@ from twisted.internet.threads import deferToThreadPool
 from kafkatx.client.admin import admin
 from kafkatx.client.consumer import consumer
 from kafkatx.client.consumer.iterators import rewind
-from kafkatx.client.facades.blocking_parts import Acls, Configs, Groups, Quotas, Transactions
+from kafkatx.client.facades.blocking_parts import (
+    Acls,
+    Configs,
+    Credentials,
+    Groups,
+    Quotas,
+    Transactions,
+)
 from kafkatx.client.facades.blocking_stream import MessageStream as MessageStream
 from kafkatx.client.facades.call_queue import CallQueue
 from kafkatx.client.facades.forwarder import BlockingFacade
@@ -363,3 +370,8 @@ class Admin(_Client[admin.Admin], AdminMethods):
     def acls(self) -> Acls:
         """Access control lists."""
         return Acls(self.client.acls, self)
+
+    @property
+    def credentials(self) -> Credentials:
+        """Users with SCRAM credentials."""
+        return Credentials(self.client.credentials, self)

@@ -27,7 +27,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.blocking import Cluster
 from kafkatx.blocking.admin.credentials import Credentials
 from kafkatx.blocking.security import dial_with
-from kafkatx.client import aio
+from kafkatx.client import aio, threads
+from kafkatx.clientcore.admin.security.credentials import UserCredential
 from kafkatx.clientcore.errors import AuthenticationFailed
 from kafkatx.errors import KafkaTXError
 from kafkatx.security.jaas import PLAIN
@@ -203,6 +204,18 @@ class ClientTests(SaslTestCase):
             return None
 
         self.assertEqual(asyncio.run(exchange()), VALUE)
+
+    def test_admin(self) -> None:
+        """The admin client for threads adds a user, who logs in, and deletes it."""
+        settings = {"bootstrap.servers": self.broker.bootstrap, **self.settings("PLAIN", "admin", "adm1n")}
+        with threads.Admin(settings) as admin:
+            admin.credentials.set_password("carl", "sesame", "SCRAM-SHA-256", 4096)
+            self.assertEqual(
+                admin.credentials.describe(["carl"]), [UserCredential("carl", "SCRAM-SHA-256", 4096)]
+            )
+            self.client("SCRAM-SHA-256", "carl", "sesame").brokers()
+            admin.credentials.delete("carl")
+        self.assertRaises(AuthenticationFailed, self.client("SCRAM-SHA-256", "carl", "sesame").brokers)
 
     def test_command_line(self) -> None:
         """The command line takes the login from a file, and adds a user whose password is nowhere shown."""

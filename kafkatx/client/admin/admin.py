@@ -1,4 +1,4 @@
-"""The admin client: topics, records, log dirs; its parts: groups, configs, quotas, transactions, ACLs."""
+"""The admin client: topics, records, log dirs; its parts: groups, configs, ACLs and others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from kafkatx.client.admin import mirrors
 from kafkatx.client.admin.acls import Acls
 from kafkatx.client.admin.configs import Configs
+from kafkatx.client.admin.credentials import Credentials
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.admin.groups import Groups
 from kafkatx.client.admin.quotas import Quotas
@@ -50,6 +51,7 @@ class Admin:
     :ivar quotas: client quotas.
     :ivar transactions: transactional ids, and the producers of partitions.
     :ivar acls: access control lists.
+    :ivar credentials: users with SCRAM credentials.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Admin:
         self.quotas = Quotas(self._destinations)
         self.transactions = Transactions(self._destinations)
         self.acls = Acls(self._destinations)
+        self.credentials = Credentials(self._destinations)
 
     @deferred
     async def start(self) -> Admin:

@@ -6,6 +6,7 @@ from kafkatx.client.facades.forwarder import AsyncioFacade
 from kafkatx.client.facades.methods import (
     AclsMethods,
     ConfigsMethods,
+    CredentialsMethods,
     GroupsMethods,
     QuotasMethods,
     TransactionsMethods,
@@ -37,3 +38,7 @@ class Transactions(_Part, TransactionsMethods):
 
 class Acls(_Part, AclsMethods):
     """See :class:`kafkatx.client.admin.acls.Acls`."""
+
+
+class Credentials(_Part, CredentialsMethods):
+    """See :class:`kafkatx.client.admin.credentials.Credentials`."""

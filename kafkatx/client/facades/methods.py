@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
-from kafkatx.client.admin import acls, admin, configs, groups, quotas, transactions
+from kafkatx.client.admin import acls, admin, configs, credentials, groups, quotas, transactions
 from kafkatx.client.consumer import consumer
 from kafkatx.client.facades.forwarder import Facade, ForwardCall, ForwardDeferred, Listener
 from kafkatx.client.legacy import consumer_connector, simple_consumer
@@ -132,6 +132,14 @@ class AclsMethods(Facade):
     describe = ForwardDeferred(acls.Acls.describe)
     create = ForwardDeferred(acls.Acls.create)
     delete = ForwardDeferred(acls.Acls.delete)
+
+
+class CredentialsMethods(Facade):
+    """Methods of :class:`kafkatx.client.admin.credentials.Credentials`."""
+
+    describe = ForwardDeferred(credentials.Credentials.describe)
+    set_password = ForwardDeferred(credentials.Credentials.set_password)
+    delete = ForwardDeferred(credentials.Credentials.delete)
 
 
 class AdminMethods(Facade):

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client import aio, threads
-from kafkatx.client.admin import acls, admin, configs, groups, quotas, transactions
+from kafkatx.client.admin import acls, admin, configs, credentials, groups, quotas, transactions
 from kafkatx.client.consumer import consumer
 from kafkatx.client.legacy import consumer_connector, simple_consumer
 from kafkatx.client.producer import producer
@@ -24,6 +24,7 @@ PAIRS: list[tuple[str, ModuleType]] = [
     ("Quotas", quotas),
     ("Transactions", transactions),
     ("Acls", acls),
+    ("Credentials", credentials),
 ]
 TWISTED_ONLY = {"next_delivery", "stream"}
 """What iterations are made of: the facades can be iterated over themselves."""
@@ -45,7 +46,7 @@ class CompletenessTests(SynchronousTestCase):
     def test_parts(self) -> None:
         """An admin client has its parts in both facades."""
         for facade in (aio, threads):
-            for part in ("groups", "configs", "quotas", "transactions", "acls"):
+            for part in ("groups", "configs", "quotas", "transactions", "acls", "credentials"):
                 self.assertIsInstance(getattr(facade.Admin, part), property)
 
     def test_docstrings(self) -> None:

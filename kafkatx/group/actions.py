@@ -17,7 +17,7 @@ Time is ``now_ms``, in milliseconds of a monotonic clock. A group never reads a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from kafkatx.errors import ErrorCode
@@ -163,9 +163,15 @@ class Group(Protocol):
         """Return the records that remove the group, not its offsets, from ``__consumer_offsets``."""
 
 
+MayDescribe: TypeAlias = Callable[[str], bool]
+"""Returns True if a client may describe the topic of a name."""
+
+
 class Client(NamedTuple):
     """The client that sent a request, as shown in DescribeGroups."""
 
     client_id: str
     host: str
     """``/`` and the address, as Apache Kafka writes it: ``/127.0.0.1``."""
+    may_describe: MayDescribe | None = None
+    """Its rights on topics; None: it may describe all, because there is no authorizer."""

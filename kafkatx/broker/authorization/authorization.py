@@ -86,6 +86,14 @@ class Authorization:
 
         return may_read
 
+    def describer(self, peer: Peer) -> Callable[[str], bool]:
+        """Return a function that tells if a reply may show the principal a topic, as :meth:`sees`."""
+
+        def may_describe(topic: str) -> bool:
+            return self.sees(peer, AclOperation.DESCRIBE, ResourceType.TOPIC, topic)
+
+        return may_describe
+
     def operations(self, peer: Peer, resource_type: ResourceType, name: str = CLUSTER_NAME) -> int:
         """Return the operations that the principal may perform on a resource, as bits (KIP-430)."""
         return sum(

@@ -1,7 +1,8 @@
 """ConsumerGroupHeartbeat (key 68), versions 0-1: members of KIP-848 join, stay and leave.
 
-Deviations from Apache Kafka: a regular expression is resolved before the reply, not after it; the RE2 syntax
-that cannot matter for topic names is missing (``kafkatx.group.consumer.subscription.expression``).
+Deviations from Apache Kafka: a regular expression is resolved before the reply, not after it, and again with
+the first heartbeat after a change of ACLs, not within ten minutes; the RE2 syntax that cannot matter for
+topic names is missing (``kafkatx.group.consumer.subscription.expression``).
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def _serve(
     error = groups.check(request.group_id)
     if error:
         raise RequestError(error)
-    client = Client(context.client_id or "", f"/{context.peer.host}")
+    rights = broker.authorization
+    may_describe = None if rights is None else rights.describer(context.peer)
+    client = Client(context.client_id or "", f"/{context.peer.host}", may_describe)
     group = groups.find(request.group_id)
     _check_memory(broker, group, request, context)
     if isinstance(group, ConsumerGroup):

@@ -106,7 +106,7 @@ def join_or_stay(
     _check_member(rebalance, request, member_id, owned)
     before = state.current_of(member_id)
     wanted = _updated_metadata(state.members.get(member_id), request, client)
-    after = rebalance.update_member(member_id, wanted, owned, now_ms)
+    after = rebalance.update_member(member_id, wanted, owned, now_ms, client)
     rebalance.later.append(
         partial(
             rebalance.deadlines.set, Wait.SESSION, member_id, now_ms + settings.consumer_session_timeout_ms

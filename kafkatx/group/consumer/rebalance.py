@@ -18,6 +18,7 @@ from functools import partial
 import attrs
 
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import Client
 from kafkatx.group.consumer.assignment.assignors import ASSIGNORS, Subscriber
 from kafkatx.group.consumer.assignment.partitions import Assignment
 from kafkatx.group.consumer.deadlines import Deadlines, Wait
@@ -25,7 +26,13 @@ from kafkatx.group.consumer.member import Current, MemberState, Metadata
 from kafkatx.group.consumer.reconcile import reconcile
 from kafkatx.group.consumer.records import Kind
 from kafkatx.group.consumer.state import GroupState
-from kafkatx.group.consumer.subscription.topics import facts_of, ids_of, resolve_regexes, topics_of
+from kafkatx.group.consumer.subscription.topics import (
+    facts_of,
+    ids_of,
+    remove_unused_regexes,
+    resolve_regexes,
+    topics_of,
+)
 from kafkatx.group.settings import GroupSettings
 from kafkatx.types import ClusterState
 
@@ -53,6 +60,7 @@ class Rebalance:
         self.deadlines = Deadlines()
         self.later: list[Callable[[], object]] = []
         self._seen: ClusterState | None = None
+        self._matched: ClusterState | None = None
 
     @property
     def settings(self) -> GroupSettings:
@@ -125,12 +133,19 @@ class Rebalance:
     # --- the steps
 
     def update_member(
-        self, member_id: str, wanted: Metadata, owned: Assignment | None, now_ms: int
+        self,
+        member_id: str,
+        wanted: Metadata,
+        owned: Assignment | None,
+        now_ms: int,
+        client: Client | None = None,
     ) -> Current:
         """Take all steps for a current or new member; return its new current assignment.
 
         :param wanted: its new metadata.
         :param owned: the partitions that it reports as owned; None if it did not report them.
+        :param client: the client, with its rights on topics that regular expressions match; None: they are
+            not matched.
         :raises RequestError: INVALID_REGULAR_EXPRESSION, FENCED_MEMBER_EPOCH.
         """
         state = self.state
@@ -138,22 +153,28 @@ class Rebalance:
         if wanted != before:
             state.put(Kind.MEMBER, member_id, wanted)
         moved = state.epoch == 0 or before is None or _wants_other_topics(before, wanted)
-        self.update_topics(moved)
+        self.update_topics(moved, client)
         if state.epoch > state.assignment_epoch:
             self._make_target()
         return self._step(member_id, owned, now_ms)
 
-    def update_topics(self, moved: bool = False) -> None:
+    def update_topics(self, moved: bool = False, client: Client | None = None) -> None:
         """Increase the group epoch if *moved*, or if subscribed topics were created, deleted or extended.
 
+        :param client: as for :meth:`update_member`.
         :raises RequestError: INVALID_REGULAR_EXPRESSION.
         """
-        if moved or self.cluster() is not self._seen:
-            self._update_topics(moved)
+        cluster = self.cluster()
+        if moved or cluster is not self._seen or (client is not None and cluster is not self._matched):
+            self._update_topics(moved, client)
 
-    def _update_topics(self, moved: bool) -> None:
+    def _update_topics(self, moved: bool, client: Client | None = None) -> None:
         state, cluster = self.state, self.cluster()
-        resolve_regexes(state, cluster, self._seen, self.wall_ms())
+        if client is None:
+            remove_unused_regexes(state)
+        else:
+            resolve_regexes(state, cluster, self._matched, self.wall_ms(), client.may_describe)
+            self.later.append(partial(self._have_matched, cluster))
         facts = facts_of(state, cluster)
         if facts != state.topics:
             state.put(Kind.TOPICS, "", facts)
@@ -164,6 +185,9 @@ class Rebalance:
 
     def _saw(self, cluster: ClusterState) -> None:
         self._seen = cluster
+
+    def _have_matched(self, cluster: ClusterState) -> None:
+        self._matched = cluster
 
     def _make_target(self) -> None:
         state = self.state

@@ -68,6 +68,7 @@ class GroupTestCase(SynchronousTestCase):
         self.lines: list[LogLine] = []
         self.answers: dict[object, Any] = {}
         self.last_token: object = None
+        self.client = CLIENT
         self._ids = 0
         self.group: Any = self.new_group()
 
@@ -176,7 +177,7 @@ class GroupTestCase(SynchronousTestCase):
             "g", member_id, epoch, subscribed_topic_names=topics, topic_partitions=listed, **fields
         )
         return self.ask(
-            lambda token: self.group.consumer_heartbeat(request, version, CLIENT, token, self.now_ms)
+            lambda token: self.group.consumer_heartbeat(request, version, self.client, token, self.now_ms)
         )
 
     def join(self, member_id: str = "a", topics: list[str] | None = None, **fields: Any) -> Any:

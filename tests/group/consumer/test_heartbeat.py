@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from kafkatx.errors import ErrorCode
+from kafkatx.group.actions import Client
 from kafkatx.group.consumer.records import Kind
 from tests.group.consumer.driver import (
     INTERVAL_MS,
@@ -229,6 +230,39 @@ class RegexTests(GroupTestCase):
         self.assertEqual(self.kinds()[Kind.REGEX], 1)
         self.send("b", -1)
         self.assertNotIn(Kind.REGEX, self.kinds())
+
+    def use(self, *topics: str) -> None:
+        """Send later heartbeats as a client that may describe these topics."""
+        self.client = Client("client", "/127.0.0.1", set(topics).__contains__)
+
+    def test_rights(self) -> None:
+        """Only topics that the member may describe match, those that are created later included."""
+        self.use("tb", "td", "u")
+        epoch = self.joined(subscribed_topic_regex="t.")
+        self.assertEqual(self.group.subscribes("tb"), True)
+        self.assertEqual(self.group.subscribes("ta"), False)
+        self.cluster = cluster(*self.cluster.topics.values(), topic("tc", 1), topic("td", 1))
+        self.assertEqual(self.assigned(self.send("a", epoch)), {("tb", 0), ("td", 0)})
+
+    def test_changed_rights(self) -> None:
+        """When ACLs change the topics are matched anew, and no rights are asked for without a change."""
+        self.use("ta")
+        epoch = self.joined(subscribed_topic_regex="t.")
+        self.use("tb")
+        self.assertIsNone(self.send("a", epoch).assignment)
+        self.cluster = attrs.evolve(self.cluster, acls={})
+        self.assertEqual(self.assigned(self.send("a", epoch)), set())
+        self.assertEqual(self.assigned(self.send("a", epoch, owned=set())), {("tb", 0)})
+
+    def test_rights_of_nobody(self) -> None:
+        """A member that leaves, or a timer, has no rights: the next heartbeat finds the new topics."""
+        self.use("ta", "tc")
+        epoch = self.joined("a", subscribed_topic_regex="t.")
+        self.joined("b", ["u"])
+        self.cluster = cluster(*self.cluster.topics.values(), topic("tc", 1), topic("td", 1))
+        self.send("b", -1)
+        self.assertFalse(self.group.subscribes("tc"))
+        self.assertEqual(self.assigned(self.send("a", epoch)), {("ta", 0), ("tc", 0)})
 
     def test_invalid(self) -> None:
         """An invalid expression of RE2 is refused, and changes nothing."""

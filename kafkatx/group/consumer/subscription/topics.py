@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection
 
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.group.actions import MayDescribe
 from kafkatx.group.consumer.member import Metadata
 from kafkatx.group.consumer.records import Kind, Resolved, TopicFacts
 from kafkatx.group.consumer.state import GroupState
@@ -59,18 +60,31 @@ def subscribed_regexes(state: GroupState) -> set[str]:
     return {member.topic_regex for member in state.members.values() if member.topic_regex}
 
 
+def remove_unused_regexes(state: GroupState) -> None:
+    """Remove the expressions that no member subscribes to any more."""
+    used = subscribed_regexes(state)
+    for regex in [regex for regex in state.regexes if regex not in used]:
+        state.put(Kind.REGEX, regex, None)
+
+
 def resolve_regexes(
-    state: GroupState, cluster: ClusterState, before: ClusterState | None, wall_ms: int
+    state: GroupState,
+    cluster: ClusterState,
+    before: ClusterState | None,
+    wall_ms: int,
+    may_describe: MayDescribe | None = None,
 ) -> None:
     """Resolve every subscribed expression to the current topics, and remove those that are not used any more.
 
     :param before: the cluster at the last call: only newer topics are matched; None: match all.
+    :param may_describe: only topics that pass it count; they are matched anew when ACLs have changed. None:
+        all count.
     :raises RequestError: INVALID_REGULAR_EXPRESSION: a new one is invalid, or takes too much work.
     """
-    used = subscribed_regexes(state)
-    for regex in [regex for regex in state.regexes if regex not in used]:
-        state.put(Kind.REGEX, regex, None)
-    for regex in sorted(used):
+    remove_unused_regexes(state)
+    if may_describe is not None and before is not None and before.acls is not cluster.acls:
+        before = None
+    for regex in sorted(subscribed_regexes(state)):
         known = state.regexes.get(regex)
         if known is None:
             topics = find_topics(regex, cluster.topics.keys())
@@ -78,6 +92,8 @@ def resolve_regexes(
             continue
         else:
             topics = _refreshed(regex, known.topics, cluster, before)
+        if may_describe is not None:
+            topics = frozenset(filter(may_describe, topics))
         if known is None or topics != known.topics:
             state.put(Kind.REGEX, regex, Resolved(topics, timestamp_ms=wall_ms))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.errors import ErrorCode
+from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
-from tests.broker.authorization.authorized import GROUP, AuthorizedTestCase
+from tests.broker.authorization.authorized import ADMIN, ALICE, GROUP, TOPIC, AuthorizedTestCase
 
 _O, _R = AclOperation, ResourceType
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -44,3 +45,22 @@ class GroupsTests(AuthorizedTestCase):
         found = {one.group_id: (one.error_code, one.authorized_operations) for one in groups}
         expected = ErrorCode.GROUP_AUTHORIZATION_FAILED, -(2**31)
         self.assertEqual(found, {GROUP: (0, 1 << _O.DESCRIBE), OTHER: expected})
+
+    def test_regular_expression(self) -> None:
+        """A member gets the topics that it may describe of those that match, by the present ACLs."""
+        self.use(ADMIN)
+        self.make_topic(OTHER, 1)
+        self.use(ALICE)
+        self.grant(_O.READ, _R.GROUP, "cg")
+        self.grant(_O.DESCRIBE, _R.TOPIC, TOPIC)
+        request = ConsumerGroupHeartbeatRequest(
+            "cg", "m", 0, rebalance_timeout_ms=5000, subscribed_topic_regex="o.*", topic_partitions=[]
+        )
+        response = self.ask_late(68, 1, request)
+        self.assertEqual(response.error_code, 0)
+        found = [len(one.partitions) for one in response.assignment.topic_partitions]
+        self.assertEqual(found, [2], "orders alone")
+        self.grant(_O.READ, _R.TOPIC, OTHER)
+        request = ConsumerGroupHeartbeatRequest("cg", "m", response.member_epoch)
+        found = [len(one.partitions) for one in self.ask_late(68, 1, request).assignment.topic_partitions]
+        self.assertEqual(sorted(found), [1, 2])

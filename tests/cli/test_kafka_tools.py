@@ -30,6 +30,7 @@ TOOLS = {
     "kafka-get-offsets.sh": ["offsets"],
     "kafka-delete-records.sh": ["records", "delete"],
     "kafka-log-dirs.sh": ["logdirs"],
+    "kafka-acls.sh": ["acls"],
 }
 
 
@@ -64,7 +65,8 @@ class KafkaToolsPageTests(SynchronousTestCase):
 
     def test_every_row(self) -> None:
         """Each line succeeds, and prints the same with Kafka's options as with ours."""
-        with EmbeddedBroker() as theirs, EmbeddedBroker() as ours:
+        settings = {"authorizer.class.name": "acl", "super.users": "User:ANONYMOUS"}
+        with EmbeddedBroker(settings) as theirs, EmbeddedBroker(settings) as ours:
             for kafka, kafkatx in rows():
                 words = kafka.replace("localhost:9092", theirs.bootstrap)
                 tool, *arguments = shlex.split(words)
@@ -105,6 +107,7 @@ class RefusedTests(SynchronousTestCase):
             ("groups --reset-offsets --group g --to-current --execute", "offsets stay"),
             ("configs --describe --entity-type topics --zookeeper z:2181", "--bootstrap-server"),
             ("offsets --topic-partitions t:0", "TOPIC:0,1"),
+            ("acls --list --user-principal User:a", "no ACLs of users"),
         ):
             err = Terminal()
             with mock.patch.object(sys, "stderr", err):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import click
 
+from kafkatx.cli.acls.kafka_options import given, kafka_options
 from kafkatx.cli.acls.names import operations, pattern_options, principal, resource
 from kafkatx.cli.options.cluster import cluster_options, connect, group_options
+from kafkatx.cli.options.kafka_names import Commands, Option, accepted
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import confirm, hint, interactive, print_rows, print_table, say, show_json
 
 if TYPE_CHECKING:
     from kafkatx.acls import AclBinding
+    from kafkatx.blocking import Cluster
     from kafkatx.security.acl.filters import AclFilter
 
 MOST_AT_ONCE = 1000
@@ -23,13 +27,15 @@ COLUMNS = ("principal", "host", "permission", "operation", "pattern", "resource"
 
 
 @click.group(
+    cls=Commands,
+    actions={"--list": "list", "--add": "add", "--remove": "remove"},
     epilog="""\b
 Examples:
   kafkatx acls add alice read,describe topic:orders
   kafkatx acls add alice write topic:orders- --prefixed
   kafkatx acls list topic:orders-1
   kafkatx acls remove --principal alice --dry-run
-"""
+""",
 )
 @group_options()
 def acls() -> None:
@@ -38,11 +44,23 @@ def acls() -> None:
 
 @acls.command("list", epilog="Example: kafkatx acls list topic:orders --principal alice")
 @click.argument("resource_name", metavar="[TYPE:NAME]", required=False)
-@click.option("--principal", "whose", metavar="NAME", help="Principal of the ACLs: alice, or User:*.")
+@click.option(
+    "--principal",
+    "whose",
+    metavar="NAME",
+    multiple=True,
+    help="Principal of the ACLs: alice, or User:*; repeatable.",
+)
+@kafka_options
 @listing_options
 @cluster_options
 def list_command(
-    resource_name: str | None, whose: str | None, as_json: bool, header: bool, bootstrap: str, timeout: float
+    resource_name: str | None,
+    whose: tuple[str, ...],
+    as_json: bool,
+    header: bool,
+    bootstrap: str,
+    timeout: float,
 ) -> None:
     """List ACLs: all, or those that are about a resource.
 
@@ -53,20 +71,40 @@ def list_command(
     Into a pipe, a line for each, tabs between fields:
       principal host permission operation pattern-type type:name
     """
-    from kafkatx.acls import PatternType
-    from kafkatx.blocking.admin.acls import Acls
-    from kafkatx.security.acl.filters import AclFilter
-
-    name = None if whose is None else principal(whose)
-    wanted = AclFilter(principal=name)
-    if resource_name is not None:
-        pattern = resource(resource_name)
-        wanted = AclFilter(pattern.resource_type, pattern.name, PatternType.MATCH, name)
+    wanted = _listed(resource_name, whose)
     with connect(bootstrap, timeout) as cluster:
-        found = Acls(cluster).describe(wanted)
+        found = _described(cluster, wanted)
     print_acls(found, as_json, header)
     if not found:
         hint("there are no such ACLs" if resource_name or whose else "there are no ACLs")
+
+
+def _listed(resource_name: str | None, whose: Sequence[str]) -> list[AclFilter]:
+    from kafkatx.acls import PatternType
+    from kafkatx.security.acl.filters import AclFilter
+
+    options = given()
+    if options is not None:
+        _check_alone(resource_name)
+        return options.filters((), whose)
+    names = [principal(name) for name in whose] or [None]
+    if resource_name is None:
+        return [AclFilter(principal=name) for name in names]
+    pattern = resource(resource_name)
+    return [AclFilter(pattern.resource_type, pattern.name, PatternType.MATCH, name) for name in names]
+
+
+def _described(cluster: Cluster, wanted: Sequence[AclFilter]) -> list[AclBinding]:
+    """Return the ACLs that match one of the filters, in order."""
+    from kafkatx.blocking.admin.acls import Acls
+
+    return sorted({one for each in wanted for one in Acls(cluster).describe(each)})
+
+
+def _check_alone(*arguments: object) -> None:
+    """Refuse arguments beside options of ``kafka-acls.sh``, which say the same."""
+    if any(arguments):
+        raise click.UsageError("give either arguments or the options of kafka-acls.sh")
 
 
 @acls.command(
@@ -90,6 +128,9 @@ Examples:
     help="File with an ACL a line: User:alice read topic:orders, as the authorizer learn writes it.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the ACLs only.")
+@click.option("--operation", "whats", multiple=True, hidden=True)
+@kafka_options
+@accepted("--force")
 @cluster_options
 def add(
     whose: str | None,
@@ -100,6 +141,7 @@ def add(
     deny: bool,
     path: str | None,
     dry_run: bool,
+    whats: tuple[str, ...],
     bootstrap: str,
     timeout: float,
 ) -> None:
@@ -110,7 +152,11 @@ def add(
     """
     from kafkatx.blocking.admin.acls import Acls
 
-    if path is not None:
+    options = given()
+    if options is not None:
+        _check_alone(whose, path, prefixed, host, deny)
+        added = options.bindings(whats)
+    elif path is not None:
         if whose is not None:
             raise click.UsageError("give either one ACL or --from FILE")
         with click.open_file(path, encoding="utf-8") as file:
@@ -156,16 +202,23 @@ Examples:
 """
 )
 @click.argument("resource_name", metavar="[TYPE:NAME]", required=False)
-@click.option("--principal", "whose", metavar="NAME", help="Principal of the ACLs.")
-@click.option("--operation", "what", metavar="OPERATION", help="Operation of the ACLs.")
+@click.option(
+    "--principal", "whose", metavar="NAME", multiple=True, help="Principal of the ACLs; repeatable."
+)
+@click.option(
+    "--operation", "what", metavar="OPERATION", multiple=True, help="Operation of the ACLs; repeatable."
+)
 @pattern_options
 @click.option("--dry-run", is_flag=True, help="Show the ACLs that would be removed.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "-y", "--yes", cls=Option, aliases=["--force"], is_flag=True, help="Do not ask for confirmation."
+)
+@kafka_options
 @cluster_options
 def remove(
     resource_name: str | None,
-    whose: str | None,
-    what: str | None,
+    whose: tuple[str, ...],
+    what: tuple[str, ...],
     prefixed: bool,
     host: str | None,
     deny: bool,
@@ -182,11 +235,9 @@ def remove(
     from kafkatx.blocking.admin.acls import Acls
     from kafkatx.clientcore.admin.security.acls import exactly
 
-    if resource_name is None and whose is None:
-        raise click.UsageError("give TYPE:NAME or --principal")
-    wanted = _wanted(resource_name, whose, what, prefixed, host, deny)
+    wanted = _removed(resource_name, whose, what, prefixed, host, deny)
     with connect(bootstrap, timeout) as cluster:
-        found = Acls(cluster).describe(wanted)
+        found = _described(cluster, wanted)
         print_acls(found)
         if not found or dry_run:
             say(f"nothing was removed; {_count(found)} would be" if found else "there are no such ACLs")
@@ -198,31 +249,41 @@ def remove(
     say(f"{_count(removed)} removed")
 
 
-def _wanted(
+def _removed(
     resource_name: str | None,
-    whose: str | None,
-    what: str | None,
+    whose: Sequence[str],
+    what: Sequence[str],
     prefixed: bool,
     host: str | None,
     deny: bool,
-) -> AclFilter:
+) -> list[AclFilter]:
     from kafkatx.acls import AclOperation, AclPermission, PatternType, ResourceType
     from kafkatx.security.acl.filters import AclFilter
 
-    chosen = operations(what) if what is not None else [AclOperation.ANY]
-    if len(chosen) > 1:
-        raise click.UsageError("--operation: give one operation")
+    options = given()
+    if options is not None:
+        _check_alone(resource_name, prefixed, host, deny)
+        if not any(options.resources()):
+            raise click.UsageError("name a resource: --topic, --group, --cluster or --transactional-id")
+        return options.filters(what, whose)
+    if resource_name is None and not whose:
+        raise click.UsageError("give TYPE:NAME or --principal")
     pattern = None if resource_name is None else resource(resource_name)
     pattern_type = PatternType.PREFIXED if prefixed else PatternType.LITERAL
-    return AclFilter(
-        ResourceType.ANY if pattern is None else pattern.resource_type,
-        None if pattern is None else pattern.name,
-        PatternType.ANY if pattern is None and not prefixed else pattern_type,
-        None if whose is None else principal(whose),
-        host,
-        chosen[0],
-        AclPermission.DENY if deny else AclPermission.ANY,
-    )
+    chosen = [one for text in what for one in operations(text)] or [AclOperation.ANY]
+    names = [principal(name) for name in whose] or [None]
+    return [
+        AclFilter(
+            ResourceType.ANY if pattern is None else pattern.resource_type,
+            None if pattern is None else pattern.name,
+            PatternType.ANY if pattern is None and not prefixed else pattern_type,
+            name,
+            host,
+            operation,
+            AclPermission.DENY if deny else AclPermission.ANY,
+        )
+        for name, operation in product(names, chosen)
+    ]
 
 
 def _count(found: Sequence[AclBinding]) -> str:

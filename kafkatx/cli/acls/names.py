@@ -25,12 +25,18 @@ def operations(text: str) -> list[AclOperation]:
     """
     from kafkatx.security.acl.lines import OPERATIONS
 
+    known = {_letters(name): operation for name, operation in OPERATIONS.items()}
     found: list[AclOperation] = []
-    for name in text.lower().replace("_", "-").split(","):
-        if name not in OPERATIONS:
+    for name in text.split(","):
+        if _letters(name) not in known:
             raise click.UsageError(f"{name}: there is no such operation; there are {', '.join(OPERATIONS)}")
-        found.append(OPERATIONS[name])
+        found.append(known[_letters(name)])
     return found
+
+
+def _letters(name: str) -> str:
+    """Return a name in the form in which describe-configs, DESCRIBE_CONFIGS and DescribeConfigs are one."""
+    return name.strip().lower().replace("_", "").replace("-", "")
 
 
 def resource(text: str, pattern_type: PatternType | None = None) -> ResourcePattern:

@@ -112,8 +112,15 @@ class RemoveTests(AclCase):
         self.assertEqual(self.lines(), set(LINES) - {LINES[2]})
         self.printed("acls", "remove", "topic:orders", "--operation", "alter", "--host", "192.0.2.7", "--yes")
         self.assertEqual(self.lines(), {LINES[0], LINES[3]})
-        self.printed("acls", "remove", "--principal", "alice", "--yes")
+        self.printed("acls", "remove", "--principal", "alice", "--principal", "carol", "--yes")
         self.assertEqual(self.lines(), {LINES[3]})
+
+    def test_operations(self) -> None:
+        """Several operations are removed together, and no others."""
+        self.printed("acls", "remove", "topic:orders", "--operation", "alter,write", "--dry-run")
+        self.assertIn("1 ACL would be", self.err.text())
+        self.printed("acls", "remove", "topic:orders", "--operation", "alter", "--operation", "READ", "--yes")
+        self.assertEqual(self.lines(), {LINES[2], LINES[3]})
 
     def test_confirmation(self) -> None:
         """Without --yes, and without a terminal, nothing is removed."""
@@ -123,5 +130,5 @@ class RemoveTests(AclCase):
     def test_wrong(self) -> None:
         """A removal of everything has to be asked for by principals or resources."""
         self.printed("acls", "remove", "--yes", code=2)
-        self.printed("acls", "remove", "topic:t", "--operation", "read,write", code=2)
-        self.assertIn("give one operation", self.err.text())
+        self.printed("acls", "remove", "topic:t", "--operation", "read,fly", code=2)
+        self.assertIn("no such operation", self.err.text())

@@ -357,16 +357,15 @@ def _check_http(values: Values) -> None:
     """Check the listeners for HTTP.
 
     :raises SettingError: one cannot be read, would get passwords in clear text, or the advertised one is no
-        address.
+        address; clients need both a login and none.
     """
+    name, logins = n.HTTP_AUTHENTICATION.name, values[n.HTTP_AUTHENTICATION.name]
+    if "none" in logins and set(logins) != {"none"}:
+        raise SettingError(f"{name}={','.join(logins)}: leave none out, or the others")
     for listener in parse_http_listeners(n.HTTP_LISTENERS.name, values[n.HTTP_LISTENERS.name]):
-        if (
-            values[n.HTTP_AUTHENTICATION.name] == "basic"
-            and not listener.has_tls
-            and not is_loopback(listener.host)
-        ):
+        if "none" not in logins and not listener.has_tls and not is_loopback(listener.host):
             raise SettingError(
-                f"{n.HTTP_AUTHENTICATION.name}=basic: passwords would cross the network in clear text at"
+                f"{name}={','.join(logins)}: passwords or tokens would cross the network in clear text at"
                 f" {n.HTTP_LISTENERS.name}={listener}; use HTTPS"
             )
     advertised = values[n.HTTP_ADVERTISED_LISTENER.name]

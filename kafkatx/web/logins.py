@@ -1,16 +1,16 @@
-"""Logins of HTTP clients: user and password (Basic, RFC 7617), or the certificate of a TLS client.
+"""Logins of HTTP clients: user and password, a bearer token, or the certificate of a TLS client.
 
-A client sends its password with each request, and checking one takes milliseconds, on purpose. So a login
-that was right counts for :data:`KEPT_S` more, and a user who is removed can go on for that long; only a keyed
-digest of it is kept. A client waits for the answer to a wrong one, and can have few checked at the same time.
+A client sends its password or token with each request, and checking one takes milliseconds, on purpose. So a
+login that was right counts for :data:`KEPT_S` more, and a user who is removed can go on for that long; only a
+keyed digest of it is kept. A client waits for the answer to a wrong one, and can have few checked at the same
+time.
 """
 
 from __future__ import annotations
 
-import base64
 import hmac
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
@@ -22,15 +22,13 @@ from twisted.internet.task import deferLater
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import NOBODY, Session
 from kafkatx.web.calls import Call, WebError
-
-Authenticate: TypeAlias = Callable[[str, str], "Deferred[str]"]
-"""Checks a user name and a password; fires with the principal, fails with LoginFailed."""
+from kafkatx.web.schemes import Attempt, Login, Scheme
 
 Brokers: TypeAlias = Callable[[], Collection[str]]
 """Returns the principals of brokers' certificates."""
 
 KEPT_S = 10.0
-"""Seconds for which a login that was right counts without another check."""
+"""Seconds for which a login that was right counts without another check, if it does not end before."""
 
 MOST_KEPT = 1000
 """Logins that are kept; above it the oldest is checked again."""
@@ -47,26 +45,27 @@ percent-encoded.
 class Logins:
     """The logins of a listener.
 
+    :param schemes: by which clients may log in.
     :param delay_s: seconds from a failed check to its answer.
     :param brokers: returns the principals of brokers' certificates, which may speak for others.
     """
 
     def __init__(
         self,
-        authenticate: Authenticate,
+        schemes: Sequence[Scheme],
         clock: IReactorTime,
         log: LimitedLog,
         delay_s: float,
         brokers: Brokers,
     ) -> None:
-        self._authenticate = authenticate
+        self._schemes = schemes
         self._clock = clock
         self._log = log
         self._delay_s = delay_s
         self._brokers = brokers
         self._key = secrets.token_bytes(32)
         self._kept: dict[bytes, tuple[float, str]] = {}
-        self._checks: dict[bytes, list[Deferred[str]]] = {}
+        self._checks: dict[bytes, list[Deferred[Login]]] = {}
         self._of_client: dict[str, int] = {}
 
     async def session(self, call: Call) -> Session:
@@ -78,7 +77,7 @@ class Logins:
         if header is not None:
             return Session(await self._principal(header, call.client), call.session.listener)
         if call.session.principal == NOBODY.principal:
-            raise refused("log in with user and password")
+            raise self._refused("log in")
         return spoken_for(call, self._brokers)
 
     def forget(self) -> None:
@@ -86,37 +85,48 @@ class Logins:
         self._kept.clear()
 
     async def _principal(self, header: str, client: str) -> str:
-        user, password = read_basic(header)
+        attempt = next(filter(None, (scheme.read(header) for scheme in self._schemes)), None)
+        if attempt is None:
+            hints = " or ".join(scheme.hint for scheme in self._schemes)
+            raise self._refused(f"Authorization must be {hints}")
         key = hmac.digest(self._key, header.encode("utf-8", "surrogatepass"), "sha256")
         ends_s, principal = self._kept.get(key, (0.0, ""))
         if self._clock.seconds() < ends_s:
             return principal
         if key not in self._checks:
-            self._begin(key, user, password, client)
-        waiting: Deferred[str] = Deferred()
+            self._begin(key, attempt, client)
+        waiting: Deferred[Login] = Deferred()
         self._checks[key].append(waiting)
-        return await waiting
+        return (await waiting).principal
 
-    def _begin(self, key: bytes, user: str, password: str, client: str) -> None:
+    def _refused(self, why: str) -> WebError:
+        """Return the error of a request that is not logged in."""
+        challenges = ", ".join(scheme.challenge for scheme in self._schemes)
+        return WebError(401, why, headers={"WWW-Authenticate": challenges})
+
+    def _begin(self, key: bytes, attempt: Attempt, client: str) -> None:
         count = self._of_client.get(client, 0)
         if len(self._checks) >= MOST_CHECKS or count >= MOST_OF_CLIENT:
             raise WebError(503, "too many logins are checked at the same time: try again", headers=_SOON)
         self._checks[key] = []
         self._of_client[client] = count + 1
-        self._clock.callLater(0, self._check, key, user, password, client)
+        self._clock.callLater(0, self._check, key, attempt, client)
 
-    def _check(self, key: bytes, user: str, password: str, client: str) -> None:
-        checking = Deferred.fromCoroutine(self._checked(user, password, client))
+    def _check(self, key: bytes, attempt: Attempt, client: str) -> None:
+        checking = Deferred.fromCoroutine(self._checked(attempt, client))
         checking.addBoth(self._ended, key, client)
 
-    async def _checked(self, user: str, password: str, client: str) -> str | WebError:
+    async def _checked(self, attempt: Attempt, client: str) -> Login | WebError:
         try:
-            return await self._authenticate(user, password)
-        except LoginFailed:
+            return await attempt.check()
+        except LoginFailed as failed:
             self._log.warn(
-                "refused a login over HTTP from {client}: user {user!r}", client=client, user=user[:100]
+                "refused a login over HTTP from {client}: {who}{reason}",
+                client=client,
+                who=attempt.who,
+                reason=f": {failed}" if str(failed) else "",
             )
-            error = refused("wrong user or password")
+            error = self._refused("the login is wrong, or has expired")
         except Exception:
             self._log.failure("a login over HTTP could not be checked")
             error = WebError(503, "the login cannot be checked now: try again", headers=_SOON)
@@ -128,19 +138,20 @@ class Logins:
         self._of_client[client] -= 1
         if not self._of_client[client]:
             del self._of_client[client]
-        if isinstance(found, str):
+        if isinstance(found, Login):
             self._keep(key, found)
         for one in waiting:
-            if isinstance(found, str):
+            if isinstance(found, Login):
                 one.callback(found)
             else:
                 one.errback(found)  # type: ignore[arg-type]
 
-    def _keep(self, key: bytes, principal: str) -> None:
+    def _keep(self, key: bytes, login: Login) -> None:
         self._kept.pop(key, None)
         if len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[key] = self._clock.seconds() + KEPT_S, principal
+        kept_s = KEPT_S if login.left_s is None else min(KEPT_S, login.left_s)
+        self._kept[key] = self._clock.seconds() + kept_s, login.principal
 
 
 class Certificates:
@@ -179,24 +190,3 @@ def spoken_for(call: Call, brokers: Brokers) -> Session:
 
 
 _SOON = {"Retry-After": "1"}
-
-
-def refused(why: str) -> WebError:
-    """Return the error of a request that is not logged in."""
-    return WebError(401, why, headers={"WWW-Authenticate": 'Basic realm="kafkatx", charset="UTF-8"'})
-
-
-def read_basic(header: str) -> tuple[str, str]:
-    """Return user and password of a value of ``Authorization``.
-
-    :raises WebError: it has none.
-    """
-    scheme, _, encoded = header.strip().partition(" ")
-    try:
-        text = base64.b64decode(encoded.strip(), validate=True).decode() if scheme.lower() == "basic" else ""
-    except ValueError:  # not ASCII, not base64, or not UTF-8
-        text = ""
-    user, colon, password = text.partition(":")
-    if not colon or not user:
-        raise refused("Authorization must be Basic, with user and password in base64")
-    return user, password

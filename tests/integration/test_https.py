@@ -7,6 +7,7 @@ import json
 import os
 import ssl
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from kafkatx.client.aio import Producer
 from kafkatx.clientcore.registry import requests as of_registry
 from kafkatx.clientcore.registry.errors import RegistryUnavailable
 from kafkatx.testing import EmbeddedBroker, EmbeddedCluster
+from tests.broker.logins.tokens.issuer import ISSUER, key_set, token
 from tests.integration.test_cli import COMMAND
 from tests.integration.tls_files import HOSTS, TlsFiles
 from tests.until import until
@@ -142,7 +144,12 @@ class LoginTests(HttpsCase):
     def setUp(self) -> None:
         """Start two brokers whose HTTP listeners want a login, with a user."""
         super().setUp()
-        self.settings |= {"kafkatx.http.authentication": "basic", "kafkatx.plain.checkers": "scram"}
+        self.settings |= {
+            "kafkatx.http.authentication": "basic,bearer",
+            "kafkatx.plain.checkers": "scram",
+            "sasl.oauthbearer.jwks.endpoint.url": f"file://{self.files.write('keys.json', key_set('a'))}",
+            "sasl.oauthbearer.expected.issuer": ISSUER,
+        }
         self.cluster = EmbeddedCluster(2, self.settings)
         self.addCleanup(self.cluster.close)
         self.cluster.start()
@@ -169,6 +176,19 @@ class LoginTests(HttpsCase):
         if found.status_code == 401:
             self.assertEqual(found.headers["WWW-Authenticate"].partition(" ")[0], "Basic")
         return found.status_code
+
+    def test_tokens(self) -> None:
+        """A token is let in at each broker, also where another one answers; an expired one is not."""
+        now_s = int(time.time())
+        for seconds, status in ((60, 200), (-60, 401)):
+            bearer = {"Authorization": f"Bearer {token(iat=now_s, exp=now_s + seconds)}"}
+            for number, url in enumerate(self.urls):
+                with requests.Session() as session:
+                    session.trust_env = False
+                    session.verify, session.headers = self.files.ca, bearer  # type: ignore[assignment]
+                    body = {"schema": TEXT}
+                    found = session.post(f"{url}/subjects/t{number}/versions", json=body, timeout=20)
+                self.assertEqual(found.status_code, status, found.text)
 
     def test_logins(self) -> None:
         """A password, or a certificate, is let in at each broker, also where another one answers."""

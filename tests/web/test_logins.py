@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
@@ -23,16 +22,12 @@ from kafkatx.web.logins import (
     MOST_OF_CLIENT,
     Certificates,
     Logins,
-    read_basic,
 )
+from kafkatx.web.schemes import Basic, Bearer, Login
 from kafkatx.web.site import Site
+from tests.web.test_schemes import basic
 
 ANONYMOUS, BROKER = Session(listener="HTTPS"), Session("User:CN=broker", "HTTPS")
-
-
-def basic(user: str, password: str) -> str:
-    """Return the value of a header."""
-    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
 class LoginsTests(SynchronousTestCase):
@@ -41,17 +36,29 @@ class LoginsTests(SynchronousTestCase):
         self.clock = Clock()
         self.log: Any = Mock()
         self.checks: list[str] = []
-        self.held: list[Deferred[str]] | None = None
-        self.logins = Logins(self.check, self.clock, self.log, 0.1, lambda: ["User:CN=broker"])
+        self.held: list[Deferred[Login]] | None = None
+        schemes = [Basic(self.check), Bearer(self.check_token)]
+        self.logins = Logins(schemes, self.clock, self.log, 0.1, lambda: ["User:CN=broker"])
 
-    def check(self, user: str, password: str) -> Deferred[str]:
+    def check_token(self, token: str) -> Deferred[Login]:
+        """Check a token, whose user is its beginning, and whose time in seconds the rest."""
+        self.checks.append(token)
+        user, _, seconds = token.partition(".")
+        checking: Deferred[Login] = Deferred()
+        if seconds:
+            checking.callback(Login(f"User:{user}", float(seconds)))
+        else:
+            checking.errback(UnauthorizedLogin("it has expired"))
+        return checking
+
+    def check(self, user: str, password: str) -> Deferred[Login]:
         """Check a password."""
         self.checks.append(user)
-        checking: Deferred[str] = Deferred()
+        checking: Deferred[Login] = Deferred()
         if self.held is not None:
             self.held.append(checking)
         elif password == "p":
-            checking.callback(f"User:{user}")
+            checking.callback(Login(f"User:{user}"))
         else:
             checking.errback(UnauthorizedLogin())
         return checking
@@ -112,7 +119,8 @@ class LoginsTests(SynchronousTestCase):
             "",
             "Basic",
             "Basic ?",
-            "Bearer x",
+            "Bearer",
+            "Digest x",
             "Basic " + "A" * 10_000,
             basic("", "p"),
             "Basic /w==",
@@ -120,7 +128,27 @@ class LoginsTests(SynchronousTestCase):
         ):
             self.assertEqual(self.refused(header).status, 401)
         self.assertEqual(self.checks, [])
-        self.assertEqual(read_basic("basic  " + basic("a", "b:ü:").partition(" ")[2]), ("a", "b:ü:"))
+
+    def test_token(self) -> None:
+        """A token is a login until it ends, and is checked again as a password is."""
+        self.assertEqual(self.session("Bearer ann.3"), ("User:ann", "HTTPS"))
+        self.session("Bearer ann.3")
+        self.assertEqual(len(self.checks), 1)
+        self.clock.advance(3)
+        self.session("Bearer ann.3")
+        self.assertEqual(len(self.checks), 2)
+        self.session("Bearer ann.99")
+        self.clock.advance(KEPT_S)
+        self.session("Bearer ann.99")
+        self.assertEqual(len(self.checks), 4)
+
+    def test_wrong_token(self) -> None:
+        """A token that is refused is in no answer and no log, which says why."""
+        error = self.refused("Bearer eyJh-secret")
+        self.assertEqual(error.status, 401)
+        self.assertIn("Bearer realm=", error.headers["WWW-Authenticate"])
+        self.assertNotIn("secret", str(error) + repr(self.log.mock_calls))
+        self.assertIn("it has expired", repr(self.log.mock_calls))
 
     def test_once(self) -> None:
         """Requests with one login share a check, which goes on when the first client leaves."""
@@ -128,7 +156,7 @@ class LoginsTests(SynchronousTestCase):
         first, second = self.begin(basic("ann", "p")), self.begin(basic("ann", "p"))
         first.cancel()
         self.failureResultOf(first)
-        self.held[0].callback("User:ann")
+        self.held[0].callback(Login("User:ann"))
         self.assertEqual(self.successResultOf(second).principal, "User:ann")
         self.assertEqual(len(self.checks), 1)
 
@@ -143,7 +171,7 @@ class LoginsTests(SynchronousTestCase):
             self.begin(basic("ben", str(number)), f"client-{number}")
         self.assertEqual(self.refused(basic("ben", "p"), "another").status, 503)
         self.assertEqual(len(self.checks), MOST_CHECKS)
-        self.held.pop(0).callback("User:ann")
+        self.held.pop(0).callback(Login("User:ann"))
         self.begin(basic("ann", "p"))
         self.assertEqual(len(self.checks), MOST_CHECKS + 1)
 

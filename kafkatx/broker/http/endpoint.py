@@ -90,7 +90,7 @@ class HttpEndpoint:
             self.bound.append((local, port.getHost().port))  # type: ignore[attr-defined]
 
     def _logins(self, listener: Listener, factory: WebServerFactory) -> Logins | Certificates | None:
-        if self._broker.config[n.HTTP_AUTHENTICATION] == "none":
+        if "none" in self._broker.config[n.HTTP_AUTHENTICATION]:
             tls = self._tls
             if tls is None or not listener.has_tls:
                 return None
@@ -169,7 +169,7 @@ class HttpEndpoint:
 
 def allowed_hosts(config: BrokerConfig, listener: Listener) -> frozenset[str] | None:
     """Return the names in ``Host`` that a listener answers, besides addresses and localhost; None: all."""
-    given, has_logins = config[n.HTTP_ALLOWED_HOSTS], config[n.HTTP_AUTHENTICATION] != "none"
+    given, has_logins = config[n.HTTP_ALLOWED_HOSTS], "none" not in config[n.HTTP_AUTHENTICATION]
     if "*" in given or not (given or is_loopback(listener.host) or not (listener.has_tls or has_logins)):
         return None
     own = set() if is_loopback(listener.host) else {socket.gethostname(), listener.host, *_advertised(config)}

@@ -176,13 +176,15 @@ HTTP_ADVERTISED_LISTENER = HTTP.optional_string(
     "Address by which the other brokers of a cluster reach the HTTP listener, if different from the first of "
     "http.listeners: HTTP://host:port or HTTPS://host:port.",
 )
-HTTP_AUTHENTICATION = HTTP.string(
+HTTP_AUTHENTICATION = HTTP.names(
     "kafkatx.http.authentication",
-    "none",
-    "Logins of clients: none, or basic: a user name and a password, which are checked as those of the SASL "
-    "mechanism PLAIN (listener.name.https.plain.sasl.jaas.config, kafkatx.plain.checkers), or a client "
-    "certificate. Paths below /health need no login.",
-    choices=("none", "basic"),
+    ("none",),
+    "Logins of clients: none; or basic: a user name and a password, which are checked as those of the SASL "
+    "mechanism PLAIN (listener.name.https.plain.sasl.jaas.config, kafkatx.plain.checkers); bearer: a token, "
+    "checked as those of OAUTHBEARER (sasl.oauthbearer.jwks.endpoint.url and others); or both. A client "
+    "certificate is a login, too. Paths below /health need none.",
+    choices=("none", "basic", "bearer"),
+    empty=False,
 )
 HTTP_ALLOWED_HOSTS = HTTP.names(
     "kafkatx.http.allowed.hosts",

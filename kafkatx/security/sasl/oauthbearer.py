@@ -53,10 +53,16 @@ def decode(message: bytes) -> BearerToken:
         raise SaslError("the client's first message is malformed")
     pairs = [pair.partition("=") for pair in match["pairs"].split("\x01")[:-1]]
     values = [value for key, _, value in pairs if key == "auth"]
-    bearer = _BEARER.fullmatch(values[0]) if len(values) == 1 else None
-    if bearer is None:
+    token = read_bearer(values[0]) if len(values) == 1 else None
+    if token is None:
         raise SaslError("the client's first message has no bearer token")
-    return BearerToken(bearer["token"], match["authzid"] or "")
+    return BearerToken(token, match["authzid"] or "")
+
+
+def read_bearer(text: str) -> str | None:
+    """Return the token of ``Bearer TOKEN`` (RFC 6750); None if there is none."""
+    bearer = _BEARER.fullmatch(text)
+    return None if bearer is None else bearer["token"]
 
 
 class OAuthBearerClient:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
+from os.path import abspath
 from typing import Any, ClassVar
 from unittest.mock import Mock
 
@@ -16,7 +16,9 @@ from kafkatx.net.requests import Session
 from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential
 from kafkatx.web.calls import Call, WebError
 from kafkatx.web.logins import Logins
+from tests.broker.logins.tokens.issuer import ISSUER, key_set, token
 from tests.broker.running import BrokerTestCase
+from tests.web.test_schemes import basic
 
 MODULE = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_ann="secret";'
 SCRAM = MECHANISMS["SCRAM-SHA-256"]
@@ -40,7 +42,10 @@ class AuthenticationTests(BrokerTestCase):
 
     def principal(self, logins: Logins, user: str, password: str) -> str | int:
         """Return the principal of a login, or the status of its refusal."""
-        header = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+        return self.of_header(logins, basic(user, password))
+
+    def of_header(self, logins: Logins, header: str) -> str | int:
+        """Return the principal of a login, or the status of its refusal."""
         found: list[Any] = []
         call = Call("GET", "/", (), {}, {"authorization": header}, client="c")
         Deferred.fromCoroutine(logins.session(call)).addBoth(found.append)
@@ -76,6 +81,32 @@ class AuthenticationTests(BrokerTestCase):
         changing = self.broker.metadata.alter_scram_credentials({"ben": {SCRAM.name: credential}})
         self.successResultOf(changing)
 
+    def test_tokens(self) -> None:
+        """A token of the issuer is a login, beside passwords or alone; other and old ones are not."""
+        path = self.mktemp()
+        with open(path, "wb") as file:
+            file.write(key_set("a"))
+        settings = {
+            "kafkatx.http.authentication": "basic,bearer",
+            "listener.name.https.oauthbearer.sasl.oauthbearer.jwks.endpoint.url": f"file://{abspath(path)}",
+            "sasl.oauthbearer.expected.issuer": ISSUER,
+        }
+        now_s = self.broker.now_ms() // 1000
+        good = token(iat=now_s, exp=now_s + 300)
+        logins = self.logins(**settings)
+        self.assertEqual(self.of_header(logins, f"Bearer {good}"), "User:alice")
+        self.assertEqual(self.principal(logins, "ann", "secret"), "User:ann")
+        for bad in (
+            token(iat=now_s, exp=now_s - 31),
+            token(iat=now_s, exp=now_s + 300, iss="https://other.example"),
+            token("b", iat=now_s, exp=now_s + 300),
+            good[:-4],
+        ):
+            self.assertEqual(self.of_header(logins, f"Bearer {bad}"), 401)
+        logins = self.logins(**{**settings, "kafkatx.http.authentication": "bearer"})
+        self.assertEqual(self.of_header(logins, f"Bearer {good}"), "User:alice")
+        self.assertEqual(self.principal(logins, "ann", "secret"), 401)
+
     def test_brokers(self) -> None:
         """The principal of the listener's own certificate is that of brokers."""
         self.assertEqual(self.logins()._brokers(), ["User:CN=HTTPS"])
@@ -91,4 +122,6 @@ class AuthenticationTests(BrokerTestCase):
             SettingError, BrokerConfig.load, None, {**values, "http.listeners": "HTTP://0.0.0.0:1"}
         )
         self.assertIn("in clear text", str(error))
+        both = {**values, "kafkatx.http.authentication": "none,basic"}
+        self.assertRaises(SettingError, BrokerConfig.load, None, both)
         BrokerConfig.load(None, {**values, "http.listeners": "HTTP://localhost:1"})

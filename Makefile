@@ -53,7 +53,8 @@ help:
 	@echo 'make takeover             kafkatx takes over a ZooKeeper cluster of Apache Kafka, and back (needs Java and Maven)'
 	@echo 'make clients [BROKERS=3]  Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are);'
 	@echo '                          with BROKERS=3 against a cluster, whose leaders die, too (ONLY=leader: that alone,'
-	@echo '                          in twenty minutes; ZOOKEEPER=1: its state is in ZooKeeper)'
+	@echo '                          in twenty minutes; ZOOKEEPER=1: its state is in ZooKeeper; ONLY=security: TLS and logins'
+	@echo '                          by each mechanism, and logins again for MINUTES=10, with JOBS=9 at the same time)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make faults-cluster       a cluster of three brokers and ZooKeeper under faults for MINUTES=60, and the check of what'
 	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
@@ -161,12 +162,13 @@ takeover: install .interop/jars
 	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
 	@touch $@
 
+# ONLY=security tries logins over TLS by each mechanism, and for MINUTES=0.5 logins again while a client produces.
 # CLIENTS="kcat aiokafka" chooses rows, FEATURE=transactions one feature, CONTROL=1 runs them against Apache Kafka
 # instead. BROKERS=3 runs them against a cluster with three copies of each topic, and then lets a leader die under
 # them; only that is written on the page. ONLY=features or ONLY=leader leaves the other out; ZOOKEEPER=1 lets leaders
 # die in clusters with ZooKeeper.
 clients: install
-	@$(BIN)/python -m tests.clients --jobs 2 --write $(if $(BROKERS),--brokers $(BROKERS)) $(if $(ONLY),--only $(ONLY)) \
+	@$(BIN)/python -m tests.clients --jobs $(or $(JOBS),2) --write $(if $(MINUTES),--minutes $(MINUTES)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(FEATURE),--feature '$(FEATURE)') $(if $(ZOOKEEPER),--zookeeper) $(if $(CONTROL),--broker apache) $(CLIENTS)
 
 # Bounded: each suite makes a fixed number of rounds. The full disk is a tmpfs, and mounting one needs root.

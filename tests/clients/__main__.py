@@ -7,6 +7,7 @@ the results beside this module and writes ``docs/clients.md`` anew from all that
 
 With ``--brokers 3`` topics have three copies, and :mod:`tests.clients.leader_dies` is tried, too; its results
 are kept, those of the features are not. ``--only features`` and ``--only leader`` leave the other out.
+``--only security`` tries :mod:`tests.clients.security` alone: logins, and for ``--minutes`` logins again.
 ``--feature NAME`` tries only that one, and may be repeated. ``--zookeeper`` starts a ZooKeeper that keeps the
 state of the clusters whose leaders die.
 """
@@ -29,8 +30,11 @@ from tests.clients.features import FAIL, FEATURES, MEMBERS, PASS
 from tests.clients.leader_dies import BROKERS, LOCAL, ZOOKEEPER, Death, try_row
 from tests.clients.leader_rows import ROWS, Row
 from tests.clients.matrix import CLIENTS, Client
-from tests.clients.page import keep, keep_deaths, table, write_page
+from tests.clients.page import RESULTS, keep, keep_deaths, table, write_page
 from tests.clients.runner import Outcome, try_client
+from tests.clients.security import results as security
+from tests.clients.security.rows import ROWS as SECURITY_ROWS
+from tests.clients.security.run import try_row as try_login
 from tests.ports import free_port
 
 
@@ -39,7 +43,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="rows whose name begins so; without one, all")
     parser.add_argument("--broker", choices=("kafkatx", "apache"), default="kafkatx")
     parser.add_argument("--brokers", type=int, default=1, help="brokers of a cluster of kafkatx")
-    parser.add_argument("--only", choices=("features", "leader"), help="with brokers: what is tried")
+    parser.add_argument("--only", choices=("features", "leader", "security"), help="what is tried")
+    parser.add_argument(
+        "--minutes", type=float, default=0.5, help="how long clients produce and log in again"
+    )
     parser.add_argument(
         "--feature", action="append", choices=tuple(FEATURES), help="a feature to be tried; without one, all"
     )
@@ -75,12 +82,30 @@ def main() -> int:
     asked = _arguments()
     if asked.brokers >= COPIES:
         os.environ["KAFKATX_COPIES"] = str(COPIES)
-    good = asked.only == "leader" or _features(asked)
-    if asked.brokers == BROKERS and asked.only != "features":
+    good = _security(asked) if asked.only == "security" else asked.only == "leader" or _features(asked)
+    if asked.brokers == BROKERS and asked.only in (None, "leader"):
         good = _leader(asked) and good
     if asked.write:
         write_page()
     return 0 if good else 1
+
+
+def _security(asked: argparse.Namespace) -> bool:
+    """Try logins; return True if no client failed."""
+    chosen = [row for row in SECURITY_ROWS if _chosen(row.name, asked.names)]
+    failed = False
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        outcomes = pool.map(lambda row: try_login(row, 60 * asked.minutes), chosen)
+        for row, outcome in zip(chosen, outcomes, strict=True):
+            told = "; ".join(f"{name} {' '.join(found).strip()}" for name, found in outcome.results.items())
+            sys.stdout.write(f"{row.name} {outcome.version}: {told}\n")
+            if outcome.failed:
+                failed = True
+                sys.stdout.write("".join(f"    broker: {line}\n" for line in outcome.log.splitlines()[-15:]))
+            sys.stdout.flush()
+            if asked.write:
+                security.keep(RESULTS, {row.name: outcome})
+    return not failed
 
 
 def _leader(asked: argparse.Namespace) -> bool:

@@ -197,10 +197,16 @@ def children(pid: int) -> list[int]:
 class ApacheBroker:
     """A broker of Apache Kafka in KRaft mode, of one of the versions that are also clients here."""
 
-    def __init__(self, version: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        version: str,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        protocol: str = "PLAINTEXT",
+    ) -> None:
         """Lay out its folder.
 
         :param settings: over those of the matrix.
+        :param protocol: the security protocol of the listener for clients.
         """
         self._jars = os.path.join(BUILT, f"java-{version}")
         self._folder = tempfile.mkdtemp(prefix="kafkatx-control-")
@@ -210,8 +216,8 @@ class ApacheBroker:
         broker, controller = free_port(), free_port()
         self.bootstrap = f"127.0.0.1:{broker}"
         addresses = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{broker}",
+            "listeners": f"{protocol}://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"{protocol}://127.0.0.1:{broker}",
             "controller.quorum.voters": f"0@127.0.0.1:{controller}",
             "log.dirs": os.path.join(self._folder, "data"),
         }

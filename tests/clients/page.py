@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
@@ -12,6 +12,9 @@ from tests.clients.leader_dies import LOCAL, TREES, ZOOKEEPER, Death
 from tests.clients.leader_rows import ROWS
 from tests.clients.matrix import CLIENTS
 from tests.clients.runner import Outcome
+from tests.clients.security import results as security
+from tests.clients.security.run import Outcome as SecurityOutcome
+from tests.clients.tables import lines
 from tests.clients.toolchains import HERE, ROOT
 
 PAGE = os.path.join(ROOT, "docs", "clients.md")
@@ -52,20 +55,11 @@ the new leader when it asks for metadata again: franz-go does so at most every 5
 
 def table(found: Mapping[str, Results]) -> str:
     """A line per client, a column per feature, aligned."""
-    return _lines(["client", *FEATURES], [[name, *_cells(results)] for name, results in found.items()])
+    return lines(["client", *FEATURES], [[name, *_cells(results)] for name, results in found.items()])
 
 
 def _cells(results: Results) -> list[str]:
     return [results[name].result if name in results else NOT_TRIED for name in FEATURES]
-
-
-def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose columns are aligned."""
-    everything = [list(head), *map(list, rows)]
-    widths = [max(len(row[column]) for row in everything) for column in range(len(head))]
-    everything.insert(1, ["-" * width for width in widths])
-    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in everything]
-    return "".join("| " + " | ".join(row) + " |\n" for row in padded)
 
 
 def load(broker: str) -> Kept:
@@ -173,11 +167,16 @@ def _deaths(kept: Mapping[str, Mapping[str, Death]]) -> str:
             for name, death in deaths.items()
         ]
         if rows:
-            parts.append(f"\nWith {TREES[tree]}:\n\n" + _lines(head, rows))
+            parts.append(f"\nWith {TREES[tree]}:\n\n" + lines(head, rows))
     return _DEATHS + "".join(parts)
 
 
-def page(ours: Kept, control: Kept, deaths: Mapping[str, Mapping[str, Death]] = MappingProxyType({})) -> str:
+def page(
+    ours: Kept,
+    control: Kept,
+    deaths: Mapping[str, Mapping[str, Death]] = MappingProxyType({}),
+    logins: Mapping[str, SecurityOutcome] = MappingProxyType({}),
+) -> str:
     """The text of ``docs/clients.md``."""
     rows = [
         [name, outcome.version or "-", *_cells(outcome.results), _control(control.get(name))]
@@ -186,11 +185,12 @@ def page(ours: Kept, control: Kept, deaths: Mapping[str, Mapping[str, Death]] = 
     meanings = [[f"{name}", meaning] for name, meaning in FEATURES.items()]
     return (
         _HEAD
-        + _lines(["client", "version", *FEATURES, "control"], rows)
+        + lines(["client", "version", *FEATURES, "control"], rows)
         + "\n## What a feature is\n\n"
-        + _lines(["feature", "passes when"], meanings)
+        + lines(["feature", "passes when"], meanings)
         + "\n## What failed, what is not offered, and what passed with a remark\n\n"
         + _reasons(ours)
+        + security.section(logins)
         + _deaths(deaths)
     )
 
@@ -216,4 +216,4 @@ def _reasons(kept: Kept) -> str:
 def write_page() -> None:
     """Write ``docs/clients.md`` from all results that are kept."""
     with open(PAGE, "w") as file:
-        file.write(page(load("kafkatx"), load("apache"), load_all_deaths()))
+        file.write(page(load("kafkatx"), load("apache"), load_all_deaths(), security.load(RESULTS)))

@@ -10,6 +10,7 @@ from tests.clients import page
 from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Result
 from tests.clients.leader_dies import LOCAL, ZOOKEEPER, Death
 from tests.clients.runner import Outcome
+from tests.clients.security import results as security
 from tests.clients.toolchains import HERE
 
 
@@ -29,7 +30,13 @@ class PageTests(SynchronousTestCase):
         self.patch(page, "RESULTS", os.path.join(HERE, "results"))
         with open(page.PAGE) as file:
             self.assertEqual(
-                file.read(), page.page(page.load("kafkatx"), page.load("apache"), page.load_all_deaths())
+                file.read(),
+                page.page(
+                    page.load("kafkatx"),
+                    page.load("apache"),
+                    page.load_all_deaths(),
+                    security.load(page.RESULTS),
+                ),
             )
 
     def test_failure_is_told(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -121,6 +122,18 @@ class AuthorizedTestCase(BrokerTestCase):
         self.alter(
             set(), {AclBinding(pattern, entry) for pattern, entries in acls.items() for entry in entries}
         )
+
+    def topic_id(self) -> uuid.UUID:
+        """Return the id of the topic ``orders``."""
+        return self.broker.metadata.state.topics[TOPIC].topic_id
+
+    def remove_topic(self) -> None:
+        """Remove the topic ``orders``."""
+        self.successResultOf(self.broker.metadata.delete_topic(TOPIC))
+
+    def expect_followers(self) -> None:
+        """Make the broker one of several, which refuses strangers by their epochs."""
+        self.patch(self.broker.metadata, "lease_remaining_s", lambda: 1.0)
 
     def ask_late(self, key: int, version: int, request: Message) -> Any:
         """Return the response to a request that may wait."""

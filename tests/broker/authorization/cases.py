@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -92,12 +93,37 @@ from kafkatx.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 from kafkatx.wire.schema import Message
-from tests.broker.authorization.authorized import GROUP, TOPIC, TRANSACTION, AuthorizedTestCase
-
-Make = Callable[[AuthorizedTestCase], Message]
+from tests.broker.authorization.authorized import GROUP, TOPIC, TRANSACTION
 
 
-def _nothing(test: AuthorizedTestCase) -> None:
+class Subject(Protocol):
+    """A broker that cases are tried at, with a topic, a group and a transaction.
+
+    :ivar producer: producer id and epoch of the transaction.
+    """
+
+    producer: tuple[int, int]
+
+    def topic_id(self) -> uuid.UUID:
+        """Return the id of the topic.
+
+        :raises KeyError: a request has removed it.
+        """
+
+    def remove_topic(self) -> None:
+        """Remove the topic."""
+
+    def expect_followers(self) -> None:
+        """Make the broker one of several, which refuses strangers by their epochs."""
+
+    def ask_late(self, key: int, version: int, request: Message) -> Any:
+        """Return the response to a request that may wait."""
+
+
+Make = Callable[[Subject], Message]
+
+
+def _nothing(test: Subject) -> None:
     """Do nothing: the request needs no more than the test case has."""
 
 
@@ -114,7 +140,7 @@ class Case:
     make: Make
     whens: tuple[str, ...] = ()
     shows: Callable[[Any], bool] | None = None
-    prepare: Callable[[AuthorizedTestCase], None] = _nothing
+    prepare: Callable[[Subject], None] = _nothing
 
 
 def of(request: Callable[[], Message], versions: Iterable[int], *whens: str, **more: Any) -> list[Case]:
@@ -127,21 +153,15 @@ def _produce(transactional_id: str | None) -> ProduceRequest:
     return ProduceRequest(transactional_id, -1, 1000, [TopicProduceData(TOPIC, data)])
 
 
-def _fetch(test: AuthorizedTestCase, version: int) -> FetchRequest:
-    topic_id = test.broker.metadata.state.topics[TOPIC].topic_id
+def _fetch(test: Subject, version: int) -> FetchRequest:
     asked = FetchPartition(0, partition_max_bytes=1000)
-    return FetchRequest(min_bytes=1, topics=[FetchTopic(TOPIC, topic_id, [asked])])
+    return FetchRequest(min_bytes=1, topics=[FetchTopic(TOPIC, test.topic_id(), [asked])])
 
 
-def _of_follower(test: AuthorizedTestCase) -> FetchRequest:
+def _of_follower(test: Subject) -> FetchRequest:
     request = _fetch(test, 16)
     request.replica_state = ReplicaState(1, 1)
     return request
-
-
-def _with_followers(test: AuthorizedTestCase) -> None:
-    """Make the broker one of several, which refuses strangers by their epochs."""
-    test.patch(test.broker.metadata, "lease_remaining_s", lambda: 1.0)
 
 
 def _marker() -> WritableTxnMarker:
@@ -211,13 +231,13 @@ def _page(*names: str) -> Message:
     )
 
 
-def _add_partitions(test: AuthorizedTestCase) -> Message:
+def _add_partitions(test: Subject) -> Message:
     topics = [AddPartitionsToTxnTopic(TOPIC, [0])]
     several = [AddPartitionsToTxnTransaction(TRANSACTION, *test.producer, False, topics)]
     return AddPartitionsToTxnRequest(several, TRANSACTION, *test.producer, topics)
 
 
-def _commit_in_transaction(test: AuthorizedTestCase) -> Message:
+def _commit_in_transaction(test: Subject) -> Message:
     partition = TxnOffsetCommitRequestPartition(0, 1, committed_metadata="")
     return TxnOffsetCommitRequest(
         TRANSACTION, GROUP, *test.producer, topics=[TxnOffsetCommitRequestTopic(TOPIC, [partition])]
@@ -238,7 +258,7 @@ CASES: dict[int, list[Case]] = {
             Case(version, lambda test, version=version: _fetch(test, version), (d.OF_CLIENTS,))  # type: ignore[misc]
             for version in (0, 4, 7, 12, 13, 16)
         ),
-        Case(16, _of_follower, (d.OF_FOLLOWERS,), prepare=_with_followers),
+        Case(16, _of_follower, (d.OF_FOLLOWERS,), prepare=lambda test: test.expect_followers()),
     ],
     2: of(
         lambda: ListOffsetsRequest(-1, 0, [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, timestamp=-1)])]),
@@ -268,7 +288,7 @@ CASES: dict[int, list[Case]] = {
             9,
             lambda test: _metadata(TOPIC),
             (d.NAMED, d.CREATING),
-            prepare=lambda test: test.successResultOf(test.broker.metadata.delete_topic(TOPIC)),
+            prepare=lambda test: test.remove_topic(),
         ),
     ],
     8: of(_commit, range(10)),
@@ -311,16 +331,14 @@ CASES: dict[int, list[Case]] = {
             lambda test: CreateTopicsRequest([CreatableTopic(TOPIC, 1, 1)], validate_only=True),
             (d.CONFIGS,),
             lambda response: bool(response.topics[0].configs),
-            lambda test: test.successResultOf(test.broker.metadata.delete_topic(TOPIC)),
+            lambda test: test.remove_topic(),
         ),
     ],
     20: [
         *of(lambda: DeleteTopicsRequest([DeleteTopicState(TOPIC)], [TOPIC]), range(7)),
         Case(
             6,
-            lambda test: DeleteTopicsRequest(
-                [DeleteTopicState(None, test.broker.metadata.state.topics[TOPIC].topic_id)]
-            ),
+            lambda test: DeleteTopicsRequest([DeleteTopicState(None, test.topic_id())]),
         ),
     ],
     21: of(

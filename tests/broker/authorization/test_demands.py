@@ -7,17 +7,12 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.acls import SUPPORTED, AclOperation, ResourceType
-from kafkatx.broker.authorization.demands import DEMANDS, ROWS, Demand, Outcome, Right, Row
+from kafkatx.acls import ResourceType
+from kafkatx.broker.authorization.demands import DEMANDS, ROWS, Demand, Outcome, Row
 from kafkatx.wire.api import APIS
 from tests.broker.authorization.authorized import ADMIN, ALICE, REFUSALS, AuthorizedTestCase, codes_in
 from tests.broker.authorization.cases import CASES, Case
-
-_O = AclOperation
-IMPLYING = {
-    _O.DESCRIBE: {_O.READ, _O.WRITE, _O.DELETE, _O.ALTER},
-    _O.DESCRIBE_CONFIGS: {_O.ALTER_CONFIGS},
-}
+from tests.broker.authorization.steps import steps
 
 
 class TableTests(SynchronousTestCase):
@@ -44,64 +39,38 @@ class DemandTests(AuthorizedTestCase):
     """Each row with real frames; the methods are made below."""
 
     def check(self, row: Row, case: Case) -> None:
-        """Send a request without rights, with wrong ones, and with each of those that are enough."""
+        """Send a request with the rights of each step; it is served if all demands are met."""
         self.use(ADMIN)
         case.prepare(self)
-        demanded = [one for one in row.demands if not one.when or one.when in case.whens]
-        if case.shows is None:
-            demanded = [one for one in demanded if one.outcome is not Outcome.HIDDEN]
-        request = case.make(self)
-        self.use(ALICE)
-        if demanded:
-            self.assertFalse(self.allowed(row, case, demanded[0], request), "no right")
-        for demand in demanded:
-            self.only(*(one.rights[0] for one in demanded if one is not demand))
-            self.grant_wrong(demand)
-            self.assertFalse(self.allowed(row, case, demand, case.make(self)), f"wrong for {demand}")
-        for demand in demanded:
-            for right in demand.rights:
-                self.only(right, *(one.rights[0] for one in demanded if one is not demand))
-                response = self.ask_late(row.api.key, case.version, self.again(case))
-                self.assertEqual(set(codes_in(response)) & REFUSALS, set(), f"{right} for {demand}")
-                self.assertTrue(case.shows is None or case.shows(response), f"{right} for {demand}")
-        if not demanded:
+        for step in steps(row, case):
+            request = self.again(case)
+            self.use(ALICE)
             self.revoke_all()
+            for one in step.grants:
+                self.grant(one.operation, one.resource_type, one.name)
             response = self.ask_late(row.api.key, case.version, request)
-            self.assertEqual(set(codes_in(response)) & REFUSALS, set())
+            if step.unmet is None:
+                self.assertEqual(set(codes_in(response)) & REFUSALS, set(), step.label)
+                self.assertTrue(case.shows is None or case.shows(response), step.label)
+            else:
+                self.assertFalse(allowed(case, step.unmet, response), step.label)
 
     def again(self, case: Case) -> Any:
-        """Return the request; what an earlier one has removed is not missed."""
+        """Return the request; the topic is made again if an earlier one has removed it."""
+        self.use(ADMIN)
         try:
             return case.make(self)
         except KeyError:
-            self.use(ADMIN)
             self.make_topic("orders", 2)
-            self.use(ALICE)
             return case.make(self)
 
-    def allowed(self, row: Row, case: Case, demand: Demand, request: Any) -> bool:
-        """Return True if a response shows no sign that a demand is not met."""
-        response = self.ask_late(row.api.key, case.version, request)
-        if demand.outcome is Outcome.HIDDEN:
-            assert case.shows is not None
-            return case.shows(response)
-        return int(demand.code) not in set(codes_in(response))
 
-    def only(self, *rights: Right) -> None:
-        """Grant these rights and no others."""
-        self.revoke_all()
-        for right in rights:
-            self.grant(right.operation, right.resource_type)
-
-    def grant_wrong(self, demand: Demand) -> None:
-        """Grant everything on the demanded resources but what is enough, and that on another resource."""
-        for right in demand.rights:
-            enough = {right.operation, *IMPLYING.get(right.operation, ())}
-            others = {one.operation for one in demand.rights if one.resource_type is right.resource_type}
-            for operation in set(SUPPORTED[right.resource_type]) - enough - others:
-                self.grant(operation, right.resource_type)
-            if right.resource_type is not ResourceType.CLUSTER and not right.any_name:
-                self.grant(right.operation, right.resource_type, "another")
+def allowed(case: Case, demand: Demand, response: Any) -> bool:
+    """Return True if a response shows no sign that a demand is not met."""
+    if demand.outcome is Outcome.HIDDEN:
+        assert case.shows is not None
+        return case.shows(response)
+    return int(demand.code) not in set(codes_in(response))
 
 
 def _test(row: Row) -> Callable[[DemandTests], None]:

@@ -27,6 +27,10 @@ type scenario struct {
 }
 
 func main() {
+	if os.Args[1] == "secured" {
+		must(runSecured(os.Args[2:]))
+		return
+	}
 	s := scenario{os.Args[1], os.Args[3]}
 	if os.Args[2] == "member" {
 		must(s.member(os.Args[4], os.Args[5], os.Args[6]))

@@ -65,7 +65,7 @@ help:
 	@echo 'make copiers [BROKERS=3]  transactional copiers of all clients at once, killed with their brokers for MINUTES=10, and'
 	@echo '                          the check that each record was copied once (CLIENTS="java-4 librdkafka", SEED=1)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
-	@echo 'make fuzz-logins          100,000 damaged frames before a login (FRAMES=)'
+	@echo 'make fuzz-logins          100,000 damaged frames before a login, and as many after it (FRAMES=)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
 	@echo 'make simulate SEEDS=1000   whole brokers that copy partitions, by chance, for at most SECONDS=600; MUTANTS=1 finds mutants'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
@@ -180,7 +180,7 @@ faults: install
 # Bounded: MINUTES of faults, and at most fifteen more for start, settling and checks.
 faults-cluster: install
 	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),60) + 900) \
-	  $(BIN)/python -m tests.cluster --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
+	  $(BIN)/python -m tests.cluster --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED)) $(if $(SECURE),--secure)
 
 # Bounded: MINUTES of load with kills, and at most half an hour more for starts, settling and checks.
 links: install

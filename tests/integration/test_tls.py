@@ -254,6 +254,12 @@ class RefusedTests(TlsTestCase):
         self.assertIn("certificate has expired", self.refused())
         self.wait_for(broker, "the certificate of the listener SSL has expired")
 
+    def test_expired_client(self) -> None:
+        """A broker refuses a user whose certificate has expired, and its log says so."""
+        broker = self.start(ssl_client_auth="required")
+        self.refused(ssl_keystore_location=self.files.issue("old-user.pem", "alice", days_ago=400))
+        self.wait_for(broker, "its TLS handshake failed: certificate verify failed: certificate has expired")
+
     def test_client_of_another_authority(self) -> None:
         """A broker refuses a user of another authority, and one without a certificate."""
         broker = self.start(ssl_client_auth="required")

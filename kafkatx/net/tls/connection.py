@@ -16,7 +16,7 @@ from kafkatx.net.admission.unauthenticated import Unauthenticated
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Session
 from kafkatx.net.sender import Load
-from kafkatx.net.tls.contexts import error_text
+from kafkatx.net.tls.contexts import error_text, refusal
 from kafkatx.net.tls.handshakes import Handshakes
 from kafkatx.net.tls.sender import TlsSender
 
@@ -204,6 +204,6 @@ class TlsConnection(TLSMemoryBIOProtocol):
         """Log a handshake that has failed; one that connects and leaves is no news."""
         failure = getattr(self, "_reason", None) or reason
         if self._shaking and self._received and not self._said and failure.check(SSL.Error):
-            self._say(f"its TLS handshake failed: {error_text(failure.value)}")
+            self._say(f"its TLS handshake failed: {error_text(failure.value)}{refusal(self.getHandle())}")
         self._end_handshake()
         super().connectionLost(reason)

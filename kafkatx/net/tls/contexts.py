@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from cryptography import x509
 from OpenSSL import SSL, crypto
@@ -21,6 +22,19 @@ _VERIFY = {
     "requested": SSL.VERIFY_PEER,
     "required": SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT,
 }
+
+_REASONS = {
+    9: "the certificate is not valid yet",
+    10: "the certificate has expired",
+    18: "the certificate is signed by itself",
+    19: "the authority is not trusted",
+    20: "no trusted authority has signed the certificate",
+    23: "the certificate is revoked",
+    26: "the certificate is not for this purpose",
+}
+"""Reasons by their number (``X509_V_ERR_*``)."""
+
+_refused: WeakKeyDictionary[SSL.Connection, str] = WeakKeyDictionary()
 
 
 def server_context(settings: TlsSettings, client_auth: str) -> SSL.Context:
@@ -93,7 +107,16 @@ def _identify(context: SSL.Context, identity: Identity) -> None:
 
 
 def _accept(connection: SSL.Connection, certificate: object, error: int, depth: int, valid: int) -> bool:
+    """Accept what OpenSSL does; keep its reason if it does not."""
+    if not valid:
+        _refused[connection] = _REASONS.get(error, f"error {error} of OpenSSL")
     return bool(valid)
+
+
+def refusal(connection: SSL.Connection | None) -> str:
+    """Return why a peer's certificate was refused, with a colon before; empty if none was."""
+    reason = None if connection is None else _refused.get(connection)
+    return "" if reason is None else f": {reason}"
 
 
 def days_left(identity: Identity, now_s: float) -> float:

@@ -68,6 +68,8 @@ class SaslListener:
         self._sessions_ms = {
             mechanism: values.of_mechanism(mechanism)[s.CONNECTIONS_MAX_REAUTH_MS] for mechanism in enabled
         }
+        checkers_of_plain = values.of_mechanism(plain.NAME)[s.KAFKATX_PLAIN_CHECKERS]
+        self._plain_is_scram = plain.NAME in enabled and "scram" in checkers_of_plain
         self._logins: dict[tuple[str, str], set[ConnectionLogin]] = {}
         if plain.NAME in enabled and not listener.has_tls and not is_loopback(listener.host):
             self._log.warn(
@@ -98,6 +100,12 @@ class SaslListener:
         """Close the connections of a user whose credentials are deleted."""
         for login in tuple(self._logins.get((mechanism, user), ())):
             login.drop(f"the {mechanism} credentials of {user!r} were deleted")
+
+    def remove(self, user: str) -> None:
+        """Close the connections by PLAIN of a user who has no SCRAM credentials any more, if these count."""
+        if self._plain_is_scram:
+            for login in tuple(self._logins.get((plain.NAME, user), ())):
+                login.drop(f"the credentials of {user!r} were deleted")
 
 
 class SaslFactory(ListenerFactory):
@@ -144,8 +152,11 @@ class SaslListeners:
         if before is after:
             return
         for user, mechanisms in before.items():
-            for mechanism in mechanisms.keys() - after.get(user, {}).keys():
-                self._revoke(mechanism, user)
+            for rules in self.listeners.values():
+                for mechanism in mechanisms.keys() - after.get(user, {}).keys():
+                    rules.revoke(mechanism, user)
+                if user not in after:
+                    rules.remove(user)
 
     def factory(self, listener: Listener, requests: Requests, server: KafkaServerFactory) -> SaslFactory:
         """Return the factory of a listener.
@@ -158,7 +169,3 @@ class SaslListeners:
             raise SettingError(f"listeners: {listener.name}: {error}") from None
         self.listeners[listener.name] = rules
         return SaslFactory(server, requests, listener.name, rules)
-
-    def _revoke(self, mechanism: str, user: str) -> None:
-        for rules in self.listeners.values():
-            rules.revoke(mechanism, user)

@@ -16,7 +16,7 @@ from kafkatx.wire.messages.api_versions import ApiVersionsRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
 from kafkatx.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkatx.wire.messages.sasl_handshake import SaslHandshakeRequest
-from tests.broker.logins.case import PREFIX, SCRAM, LoginTestCase
+from tests.broker.logins.case import PREFIX, SCRAM, LoginTestCase, Peer
 
 VERSIONS = ApiVersionsRequest("tests", "1")
 
@@ -329,6 +329,23 @@ class RevocationTests(LoginTestCase):
         self.successResultOf(alter({"alice": {SCRAM: None}}))
         self.assertTrue(scram.closed)
         self.assertFalse(plain.closed)
+
+    def test_revoked_plain(self) -> None:
+        """So does one who has logged in by PLAIN with a password of SCRAM, once none is left."""
+        factory = self.make_factory(
+            **{"sasl.enabled.mechanisms": "PLAIN", "kafkatx.plain.checkers": "jaas,scram"}
+        )
+        alice, bob = Peer(self, factory), Peer(self, factory)
+        for peer, login in ((alice, self.plain()), (bob, self.plain("bob", "b"))):
+            self.addCleanup(peer.leave)
+            peer.log_in(login)
+        alter = self.broker.metadata.alter_scram_credentials
+        self.successResultOf(alter({"alice": {"SCRAM-SHA-512": "x"}}))
+        self.successResultOf(alter({"alice": {SCRAM: None}}))
+        self.assertFalse(alice.closed)
+        self.successResultOf(alter({"alice": {"SCRAM-SHA-512": None}}))
+        self.assertTrue(alice.closed)
+        self.assertFalse(bob.closed)
 
 
 class NoSaslTests(LoginTestCase):

@@ -57,7 +57,8 @@ help:
 	@echo '                          by each mechanism, and logins again for MINUTES=10, with JOBS=9 at the same time)'
 	@echo 'make faults               power cuts, kill -9 and full disks, many of each (half an hour; needs root)'
 	@echo 'make faults-cluster       a cluster of three brokers and ZooKeeper under faults for MINUTES=60, and the check of what'
-	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill)'
+	@echo '                          clients saw (SEED=1 chooses the faults; as root with disks that fill; SECURE=1: with TLS and'
+	@echo '                          logins everywhere, certificates that are renewed and users that are removed)'
 	@echo 'make links [SOURCE=kafkatx]  a mirror of five million records of Apache Kafka 4, both ends killed ten times each, and'
 	@echo '                          the comparison of all (RECORDS=, MINUTES=6, KILLS=10, SEED=1; needs Java and Maven)'
 	@echo 'make streams              the word count of Kafka Streams, exactly_once_v2, for MINUTES=3; its instances and the broker are'
@@ -225,7 +226,8 @@ attack: install
 	  tests.integration.test_consumer.MemoryTests
 
 fuzz-logins: install
-	@KAFKATX_FUZZ_FRAMES=$(or $(FRAMES),100000) $(BIN)/python -m tests.run tests.broker.logins.test_fuzz
+	@KAFKATX_FUZZ_FRAMES=$(or $(FRAMES),100000) $(BIN)/python -m tests.run tests.broker.logins.test_fuzz \
+	  tests.broker.authorization.test_fuzz
 
 # PNGs take matplotlib, of the extra "plot".
 bench: install

@@ -12,13 +12,14 @@ from tests.cluster.faults import ALL, DISKS
 from tests.cluster.network.namespaces import NamespaceNetwork
 from tests.cluster.network.proxies import ProxyNetwork
 from tests.cluster.operations import OPERATIONS
+from tests.cluster.revocation import SECURE
 from tests.cluster.run import Run, clients_errors, report
 from tests.cluster.workload import RATE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; print progress and a report; return 0 if nothing was found."""
-    known = {fault.__name__: fault for fault, _ in (*ALL, *OPERATIONS, *DISKS)}
+    known = {fault.__name__: fault for fault, _ in (*ALL, *OPERATIONS, *DISKS, *SECURE)}
     parser = argparse.ArgumentParser("python -m tests.cluster", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="minutes of faults (default: 60)")
     parser.add_argument("--seed", type=int, default=None, help="seed of the faults (default: a new one)")
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="use network namespaces and blackhole routes rather than proxies (root)",
     )
+    parser.add_argument("--secure", action="store_true", help="use TLS and logins everywhere")
     parser.add_argument("--alone", action="store_true", help="do one fault at a time")
     parser.add_argument("--rate", type=float, default=RATE, help=f"records/s of each producer ({RATE:g})")
     options = parser.parse_args(arguments)
@@ -52,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults=wanted,
         alone=options.alone,
         rate=options.rate,
+        secure=options.secure,
     )
     outcome = run.run()
     for line in report(outcome, clients_errors(run)):

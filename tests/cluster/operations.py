@@ -21,7 +21,7 @@ HOLD_S = (1.0, 5.0, 15.0)
 _numbers = itertools.count(1)
 
 
-def _with_cluster(system: System, work: Callable[[Cluster], str | None], *, insist: bool = False) -> str:
+def with_cluster(system: System, work: Callable[[Cluster], str | None], *, insist: bool = False) -> str:
     """Do something through any broker; return what went wrong, empty if nothing did.
 
     :param insist: try again for three minutes, and complain if it never works.
@@ -30,7 +30,7 @@ def _with_cluster(system: System, work: Callable[[Cluster], str | None], *, insi
     while True:
         told = ""
         try:
-            with Cluster(system.bootstrap, timeout_s=ASK_S, connect_timeout_s=2.0, retries=1) as cluster:
+            with system.admin(system.bootstrap, timeout_s=ASK_S, connect_timeout_s=2.0, retries=1) as cluster:
                 told = work(cluster) or ""
         except KafkaTXError as error:
             told = str(error)
@@ -64,7 +64,7 @@ def reassign(victims: Victims) -> AbstractContextManager[Begun]:
             for _ in range(3)
         }
         told = [
-            _with_cluster(victims.system, _move(partition, replicas[:2]))
+            with_cluster(victims.system, _move(partition, replicas[:2]))
             for partition, replicas in chosen.items()
         ]
         places = ", ".join(f"{partition} to {replicas[:2]}" for partition, replicas in chosen.items())
@@ -74,7 +74,7 @@ def reassign(victims: Victims) -> AbstractContextManager[Begun]:
         finally:
             for partition, replicas in chosen.items():
                 victims.chance.shuffle(replicas)
-                _with_cluster(victims.system, _move(partition, replicas), insist=True)
+                with_cluster(victims.system, _move(partition, replicas), insist=True)
 
     return fault()
 
@@ -88,7 +88,7 @@ def elect(victims: Victims) -> AbstractContextManager[Begun]:
             Replicas(cluster).elect(PREFERRED, None)
             return None
 
-        told = _with_cluster(victims.system, work)
+        told = with_cluster(victims.system, work)
         yield Begun(f"preferred election {told}", 0.0)
 
     return fault()
@@ -119,12 +119,12 @@ def churn(victims: Victims) -> AbstractContextManager[Begun]:
 
             return work
 
-        told = [_with_cluster(victims.system, make(name)) for name in names]
+        told = [with_cluster(victims.system, make(name)) for name in names]
         try:
             yield Begun(f"topics {names} {'; '.join(filter(None, told))}", victims.chance.choice(HOLD_S))
         finally:
             for name in names:
-                _with_cluster(victims.system, remove(name), insist=True)
+                with_cluster(victims.system, remove(name), insist=True)
 
     return fault()
 

@@ -22,6 +22,7 @@ from tests.cluster.faults import DISKS, Fault, Victims, choose
 from tests.cluster.network.places import Network
 from tests.cluster.operations import OPERATIONS
 from tests.cluster.replica_files import check_files, compare
+from tests.cluster.revocation import SECURE
 from tests.cluster.system import BROKERS, System
 from tests.cluster.workload import PARTITIONS, RATE, Workload
 
@@ -59,6 +60,7 @@ class Run:
     :param faults: kinds of faults with weights; None: all that can be done here.
     :param alone: True for one fault at a time.
     :param rate: records per second of each producer.
+    :param secure: True for TLS and logins everywhere.
     """
 
     def __init__(
@@ -73,18 +75,23 @@ class Run:
         faults: Sequence[tuple[Fault, int]] | None = None,
         alone: bool = False,
         rate: float = RATE,
+        secure: bool = False,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="kafkatx-faults-"))
         self._seconds, self._say, self._seed, self._rate = seconds, say, seed, rate
         self._chance, self._alone = random.Random(seed), alone
-        self._system = System(self.folder, network, zookeepers=zookeepers, copies=copies)
+        self._system = System(self.folder, network, zookeepers=zookeepers, copies=copies, secure=secure)
         self._counted: Counter[str] = Counter()
         self._doing = "starting"
         self._begun_s = time.monotonic()
         self._workload: Workload | None = None
         self._over = threading.Event()
         real = all(disk.real for disk in self._system.disks.values())
-        self._faults = faults or [*ALL_FAULTS, *OPERATIONS, *(DISKS if real else ())]
+        self._faults = faults or [
+            *(*ALL_FAULTS, *OPERATIONS),
+            *(DISKS if real else ()),
+            *(SECURE if secure else ()),
+        ]
 
     def run(self) -> Outcome:
         """Do everything, and return what was found; the folder is removed if that is nothing."""
@@ -108,7 +115,7 @@ class Run:
         system.start()
         for topic, partitions in PARTITIONS.items():
             system.topic(topic, partitions)
-        workload = self._workload = Workload(self.folder, system.bootstrap, self._seed, self._rate)
+        workload = self._workload = Workload(self.folder, system.access, self._seed, self._rate)
         workload.start()
         self._harm(Victims(system, list(PARTITIONS.items()), workload.groups, self._chance))
         findings = Findings()

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kafkatx.blocking import Admin, Cluster
 from kafkatx.blocking.coordinators import Coordinators
@@ -21,11 +21,12 @@ from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata
 from kafkatx.errors import KafkaTXError
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.testing.errors import BrokerDidNotStart
-from kafkatx.testing.messages import wait_for_brokers
 from kafkatx.testing.zookeeper import ZooKeeperServer
+from tests.cluster.access import Access
 from tests.cluster.checker.wholeness import Placement, Sample
 from tests.cluster.disks import Disk
 from tests.cluster.network.places import Network
+from tests.cluster.security import ADMIN, CLIENT, Security
 from tests.ports import free_port
 from tests.until import until
 
@@ -59,6 +60,8 @@ class _Server(ZooKeeperServer):
     """A server that may have a network of its own."""
 
     inside: Callable[[], AbstractContextManager[None]]
+    client_port: int
+    """The port for brokers: that with TLS, if there is one."""
 
     def ask(self, command: str) -> str:
         """Return the answer to a four-letter command."""
@@ -69,6 +72,8 @@ class _Server(ZooKeeperServer):
 class System:
     """Three brokers and their ZooKeeper.
 
+    :param secure: True for TLS and logins everywhere.
+    :ivar security: certificates and users, if it is secure.
     :ivar complaints: what went wrong but is no finding of the checker, as sentences.
     :ivar busy: brokers that a fault has in hand, or that are being started.
     """
@@ -81,8 +86,12 @@ class System:
         zookeepers: int = 1,
         copies: int = 3,
         settings: Mapping[str, str] = SETTINGS,
+        secure: bool = False,
     ) -> None:
         self.folder, self.network, self.copies = folder, network, copies
+        places = [*map(str, BROKERS), *(f"zk{number}" for number in range(1, zookeepers + 1))]
+        hosts = {place: network.host(place) for place in places}
+        self.security = Security(folder, hosts) if secure else None
         self.complaints: list[str] = []
         self.busy: set[int] = set()
         self._starts: list[threading.Thread] = []
@@ -90,7 +99,7 @@ class System:
         self._undo.callback(network.close)
         self.zookeepers = {f"zk{n}": server for n, server in enumerate(self._servers(zookeepers), 1)}
         for place, server in self.zookeepers.items():
-            network.place_zookeeper(place, server.port)
+            network.place_zookeeper(place, server.client_port)
         self.disks = {broker_id: Disk(folder / f"broker-{broker_id}") for broker_id in BROKERS}
         self.addresses = {broker_id: network.place_broker(broker_id) for broker_id in BROKERS}
         self.brokers = {broker_id: self._broker(broker_id, settings) for broker_id in BROKERS}
@@ -111,12 +120,33 @@ class System:
             server.wait()
         for broker_id in BROKERS:
             self._start(broker_id)
+        if self.security is not None:
+            self.security.set_up(self.addresses[1].listen)
         for address in self.addresses.values():
-            wait_for_brokers(address.listen, BROKERS, START_S)
+            until(partial(self._knows_all, address.listen), f"{address.listen} knows all brokers", START_S)
+
+    def _knows_all(self, address: str) -> bool:
+        found = self._ask_one(address, lambda cluster: cluster.metadata([]))
+        return (
+            found is not None and set(found.brokers) >= set(BROKERS) and found.controller_id in found.brokers
+        )
+
+    def admin(self, bootstrap: str, **options: Any) -> Cluster:
+        """Return a client of an administrator."""
+        if self.security is None:
+            return Cluster(bootstrap, **options)
+        return self.security.access(bootstrap, ADMIN).cluster(**options)
+
+    @property
+    def access(self) -> Access:
+        """The access of the clients of the run."""
+        if self.security is None:
+            return Access(self.bootstrap)
+        return self.security.access(self.bootstrap, CLIENT)
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] = TOPIC_CONFIGS) -> None:
         """Create a topic."""
-        with Cluster(self.addresses[1].listen) as cluster:
+        with self.admin(self.addresses[1].listen) as cluster:
             Admin(cluster).create_topic(name, partitions, self.copies, configs)
 
     def close(self) -> None:
@@ -226,7 +256,7 @@ class System:
         found: dict[int, int] = {}
 
         def ask() -> bool:
-            with Cluster(self.addresses[1].advertised, timeout_s=ASK_S) as cluster:
+            with self.admin(self.addresses[1].advertised, timeout_s=ASK_S) as cluster:
                 try:
                     partitions = cluster.partitions(topic)
                     offsets = cluster.offsets(topic, dict.fromkeys(partitions, -1))
@@ -249,7 +279,7 @@ class System:
 
     def _ask_one(self, address: str, question: Callable[[Cluster], T]) -> T | None:
         try:
-            with Cluster(address, timeout_s=ASK_S, connect_timeout_s=ASK_S, retries=0) as cluster:
+            with self.admin(address, timeout_s=ASK_S, connect_timeout_s=ASK_S, retries=0) as cluster:
                 return question(cluster)
         except KafkaTXError:
             return None
@@ -260,15 +290,24 @@ class System:
 
     # -- parts
 
-    def _servers(self, count: int) -> list[ZooKeeperServer]:
+    def _servers(self, count: int) -> list[_Server]:
         hosts = {number: self.network.host(f"zk{number}") for number in range(1, count + 1)}
         peers = {f"server.{number}": f"{host}:{free_port()}:{free_port()}" for number, host in hosts.items()}
         settings = {**(peers if count > 1 else {}), "clientPortAddress": "0.0.0.0"}
-        servers: list[ZooKeeperServer] = []
+        servers: list[_Server] = []
         for number in range(1, count + 1):
+            port, tls_port = free_port(), free_port()
+            more, heap_mb = {}, 64
+            if self.security is not None:
+                more, heap_mb = self.security.zookeeper_settings(f"zk{number}", tls_port), 128
             server = _Server(
-                self.folder / f"zk{number}", free_port(), tick_ms=500, heap_mb=64, settings=settings
+                self.folder / f"zk{number}",
+                port,
+                tick_ms=500,
+                heap_mb=heap_mb,
+                settings={**settings, **more},
             )
+            server.client_port = tls_port if more else port
             server.inside = partial(self.network.inside, f"zk{number}")
             (server.folder / "data").mkdir(parents=True)
             (server.folder / "data" / "myid").write_text(f"{number}\n")
@@ -277,12 +316,17 @@ class System:
 
     def _broker(self, broker_id: int, settings: Mapping[str, str]) -> EmbeddedBroker:
         address = self.addresses[broker_id]
+        listeners = {
+            "listeners": f"PLAINTEXT://{address.listen}",
+            "advertised.listeners": f"PLAINTEXT://{address.advertised}",
+        }
+        if self.security is not None:
+            listeners = self.security.broker_settings(str(broker_id), address.listen, address.advertised)
         broker = EmbeddedBroker(
             {
                 **settings,
+                **listeners,
                 "broker.id": broker_id,
-                "listeners": f"PLAINTEXT://{address.listen}",
-                "advertised.listeners": f"PLAINTEXT://{address.advertised}",
                 "zookeeper.connect": f"{address.zookeeper}/kafka",
             },
             data_dir=str(self.disks[broker_id].folder),

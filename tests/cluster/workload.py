@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from tests.cluster.access import Access
 from tests.cluster.checker.checker import Histories
 from tests.cluster.checker.history import GroupHistory, ProducerHistory, ReaderHistory
 from tests.cluster.clients.kafka_python import KafkaPythonMember, KafkaPythonProducer, KafkaPythonReader
@@ -39,8 +40,8 @@ class Workload:
     :param rate: records per second of each producer.
     """
 
-    def __init__(self, folder: Path, bootstrap: str, seed: int, rate: float = RATE) -> None:
-        self._folder, self._bootstrap, self._seed, self._rate = folder, bootstrap, seed, rate
+    def __init__(self, folder: Path, access: Access, seed: int, rate: float = RATE) -> None:
+        self._folder, self._access, self._seed, self._rate = folder, access, seed, rate
         self.producers: list[Producer] = []
         self.readers: list[Reader] = []
         self.members: dict[str, list[Member]] = {}
@@ -53,7 +54,7 @@ class Workload:
             (ONE, "librdkafka", LibrdkafkaReader),
         ):
             self._add_reader(
-                f"{library}-reads-{topic}", topic, partial(make, bootstrap, topic, PARTITIONS[topic])
+                f"{library}-reads-{topic}", topic, partial(make, access, topic, PARTITIONS[topic])
             )
         for library, member in (
             ("librdkafka", LibrdkafkaMember),
@@ -63,7 +64,7 @@ class Workload:
         ):
             for number in (1, 2):
                 self._add_member(
-                    f"group-{library}", f"{library}-member-{number}", partial(member, bootstrap, ALL)
+                    f"group-{library}", f"{library}-member-{number}", partial(member, access, ALL)
                 )
 
     @property
@@ -112,7 +113,7 @@ class Workload:
         for topic, wanted in ends.items():
             with open(self._path("final", topic), "w") as out:
                 history = ReaderHistory(out, time.monotonic, f"final-{topic}", topic)
-                reader = LibrdkafkaReader(self._bootstrap, topic, PARTITIONS[topic])
+                reader = LibrdkafkaReader(self._access, topic, PARTITIONS[topic])
                 positions = dict.fromkeys(wanted, 0)
                 deadline_s = time.monotonic() + 2 * READ_S
                 while any(positions[number] < end for number, end in wanted.items()):
@@ -167,7 +168,7 @@ class Workload:
         return self._files[-1]
 
     def _add_producers(self) -> None:
-        at = self._bootstrap
+        at = self._access
         self.producers += [
             LibrdkafkaProducer(
                 *self._producer("librdkafka-idempotent", ALL, idempotent=True, ordered=True),

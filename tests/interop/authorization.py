@@ -8,7 +8,6 @@ are meant. ``make authorization`` runs it, in some minutes.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import uuid
@@ -20,6 +19,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.acls import CLUSTER_NAME, AclPermission, PatternType
 from kafkatx.blocking import Cluster
 from kafkatx.blocking.security import dial_with
+from kafkatx.broker.authorization import demands as d
 from kafkatx.broker.authorization.demands import ROWS, Row
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import ErrorCode, RequestError
@@ -27,6 +27,7 @@ from kafkatx.security.jaas import PLAIN
 from kafkatx.testing import EmbeddedBroker
 from kafkatx.wire.messages import create_acls, delete_acls, describe_acls
 from kafkatx.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kafkatx.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafkatx.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -37,7 +38,7 @@ from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from kafkatx.wire.schema import Message
+from kafkatx.wire.schema import Message, Struct
 from tests.broker.authorization.authorized import GROUP, NAMES, REFUSALS, TOPIC, TRANSACTION, codes_in
 from tests.broker.authorization.cases import CASES, Case
 from tests.broker.authorization.steps import Grant, Step, steps
@@ -59,6 +60,7 @@ SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
 }
+MAP = {"listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"}
 PASSING = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -67,8 +69,20 @@ PASSING = {
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.CONCURRENT_TRANSACTIONS,
 }
-DIFFERENCES: Mapping[str, str] = {}
-"""Steps whose outcome is another one, by their beginning, and why."""
+DIFFERENCES: Mapping[tuple[str, str], str] = {
+    (
+        "Produce",
+        d.TRANSACTIONAL,
+    ): "Apache Kafka asks for the right on the id if the records are transactional",
+    ("Fetch", d.OF_FOLLOWERS): (
+        "Apache Kafka refuses each topic, with the error of topics; a broker of kafkatx that is alone has no"
+        " followers, whatever their rights"
+    ),
+    ("DescribeUserScramCredentials", ""): (
+        "Apache Kafka 4.3 closes the connection if the refused request is about all users"
+    ),
+}
+"""APIs, and conditions of demands, with another outcome, and why."""
 
 
 class Side:
@@ -108,8 +122,24 @@ class Side:
     # --- what the cases need
 
     def ask_late(self, key: int, version: int, request: Message) -> Any:
-        """Return the response to a request of the administrator."""
-        return self._restored(self.admin.any_broker().request(self._named(request), version))
+        """Return the response to a request of the administrator; a member that joins gets partitions."""
+        response = self._restored(self.admin.any_broker().request(self._named(request), version))
+        return self._assigned(response) if isinstance(request, ConsumerGroupHeartbeatRequest) else response
+
+    def _assigned(self, joined: Any) -> Any:
+        """Send heartbeats until a member has partitions."""
+        found = [joined]
+
+        def has_partitions() -> bool:
+            last = found[-1]
+            if last.assignment is not None and last.assignment.topic_partitions:
+                return True
+            beat = ConsumerGroupHeartbeatRequest(self._name(GROUP), last.member_id or "m", last.member_epoch)
+            found.append(self.admin.any_broker().request(beat, 1))
+            return False
+
+        until(has_partitions, "the member has partitions")
+        return found[-1]
 
     def topic_id(self) -> uuid.UUID:
         """Return the id of the topic."""
@@ -207,7 +237,8 @@ class Side:
         return name if name == CLUSTER_NAME else f"{name}-{self._number}"
 
     def _named(self, request: Message) -> Message:
-        return _renamed(request, {name: self._name(name) for name in (TOPIC, GROUP, TRANSACTION)})
+        named: Message = _renamed(request, {name: self._name(name) for name in (TOPIC, GROUP, TRANSACTION)})
+        return named
 
     def _restored(self, response: Any) -> Any:
         return _renamed(response, {self._name(name): name for name in (TOPIC, GROUP, TRANSACTION)})
@@ -219,8 +250,9 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
         return names.get(value, value)
     if isinstance(value, list):
         return [_renamed(one, names) for one in value]
-    for name in getattr(type(value), "__slots__", ()):
-        setattr(value, name, _renamed(getattr(value, name), names))
+    if isinstance(value, Struct):
+        for name in getattr(type(value), "__slots__", ()):
+            setattr(value, name, _renamed(getattr(value, name), names))
     return value
 
 
@@ -245,7 +277,7 @@ class AuthorizationTests(SynchronousTestCase):
         prepare("java-4")
         ours = EmbeddedBroker({**SETTINGS, "listeners": "SASL_PLAINTEXT://127.0.0.1:0"}, run_in="process")
         self.addCleanup(ours.close)
-        theirs = ApacheBroker("4", SETTINGS, protocol="SASL_PLAINTEXT")
+        theirs = ApacheBroker("4", {**SETTINGS, **MAP}, protocol="SASL_PLAINTEXT")
         self.addCleanup(theirs.close)
         ours.start()
         theirs.start()
@@ -264,19 +296,17 @@ class AuthorizationTests(SynchronousTestCase):
                 ours, theirs = (self.outcome(side, case, step) for side in self.sides)
                 if ours == theirs:
                     continue
-                text = f"{row.api.name} v{case.version} {', '.join(case.whens)}: {step.label}"
-                excused = [one for one in DIFFERENCES if text.startswith(one)]
-                for one in excused:
-                    known[one] += 1
-                if not excused:
-                    found.append(f"{text}: kafkatx {ours}, Apache Kafka {theirs}")
+                difference = row.api.name, ", ".join(case.whens)
+                if difference in known:
+                    known[difference] += 1
+                    continue
+                text = " ".join((row.api.name, f"v{case.version}", *case.whens, step.label))
+                found.append(f"{text}: kafkatx {ours}, Apache Kafka {theirs}")
         sys.stdout.write(
             f"{count} requests at each, {sum(known.values())} differ as known, {len(found)} otherwise; "
             f"{time.monotonic() - begun_s:.0f} s\n"
         )
-        if os.environ.get("KAFKATX_SHOW"):
-            sys.stdout.write("".join(f"{one}\n" for one in found))
-        self.assertEqual(found, [])
+        self.assertEqual(found, [], "\n".join(found))
         self.assertNotIn(0, known.values(), "a difference that is none any more")
 
     def outcome(self, side: Side, case: Case, step: Step) -> tuple[list[str], bool | None]:

@@ -23,7 +23,7 @@ from kafkatx.web.logins import (
     Certificates,
     Logins,
 )
-from kafkatx.web.schemes import Basic, Bearer, Login
+from kafkatx.web.schemes import Basic, Bearer, Login, Scheme
 from kafkatx.web.site import Site
 from tests.web.test_schemes import basic
 
@@ -37,7 +37,7 @@ class LoginsTests(SynchronousTestCase):
         self.log: Any = Mock()
         self.checks: list[str] = []
         self.held: list[Deferred[Login]] | None = None
-        schemes = [Basic(self.check), Bearer(self.check_token)]
+        schemes: list[Scheme] = [Basic(self.check), Bearer(self.check_token)]
         self.logins = Logins(schemes, self.clock, self.log, 0.1, lambda: ["User:CN=broker"])
 
     def check_token(self, token: str) -> Deferred[Login]:

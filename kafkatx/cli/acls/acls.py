@@ -87,11 +87,13 @@ def _listed(resource_name: str | None, whose: Sequence[str]) -> list[AclFilter]:
     if options is not None:
         _check_alone(resource_name)
         return options.filters((), whose)
-    names = [principal(name) for name in whose] or [None]
+    names: list[str | None] = [principal(name) for name in whose]
     if resource_name is None:
-        return [AclFilter(principal=name) for name in names]
+        return [AclFilter(principal=name) for name in names or [None]]
     pattern = resource(resource_name)
-    return [AclFilter(pattern.resource_type, pattern.name, PatternType.MATCH, name) for name in names]
+    return [
+        AclFilter(pattern.resource_type, pattern.name, PatternType.MATCH, name) for name in names or [None]
+    ]
 
 
 def _described(cluster: Cluster, wanted: Sequence[AclFilter]) -> list[AclBinding]:
@@ -271,7 +273,7 @@ def _removed(
     pattern = None if resource_name is None else resource(resource_name)
     pattern_type = PatternType.PREFIXED if prefixed else PatternType.LITERAL
     chosen = [one for text in what for one in operations(text)] or [AclOperation.ANY]
-    names = [principal(name) for name in whose] or [None]
+    names: list[str | None] = [principal(name) for name in whose]
     return [
         AclFilter(
             ResourceType.ANY if pattern is None else pattern.resource_type,
@@ -282,7 +284,7 @@ def _removed(
             operation,
             AclPermission.DENY if deny else AclPermission.ANY,
         )
-        for name, operation in product(names, chosen)
+        for name, operation in product(names or [None], chosen)
     ]
 
 

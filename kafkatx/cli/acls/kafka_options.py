@@ -85,17 +85,19 @@ class KafkaOptions(NamedTuple):
         pattern_type = self._pattern_type()
         if self.allow_principal or self.deny_principal:
             return [
-                AclFilter(*resource, pattern_type, *entry)
+                AclFilter(
+                    *resource, pattern_type, entry.principal, entry.host, entry.operation, entry.permission
+                )
                 for resource, operation in self._wanted(what)
                 for entry in self._entries(operation)
             ]
         resources: list[tuple[ResourceType, str | None]] = [*self.resources()]
         chosen = [one for text in what for one in operations(text)] or [AclOperation.ANY]
-        names = [principal(name) for name in whose] or [None]
+        names: list[str | None] = [principal(name) for name in whose]
         return [
             AclFilter(*resource, pattern_type, name, operation=operation)
             for resource in resources or [(ResourceType.ANY, None)]
-            for name, operation in product(names, chosen)
+            for name, operation in product(names or [None], chosen)
         ]
 
     def resources(self) -> Iterator[tuple[ResourceType, str]]:

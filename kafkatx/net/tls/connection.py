@@ -23,6 +23,9 @@ from kafkatx.net.tls.sender import TlsSender
 HANDSHAKE = 0x16
 """The first byte of a TLS client."""
 
+ALERT = 0x15
+"""That of one which ends before it has begun, as librdkafka does when it is closed."""
+
 MOST_BYTES = 256 << 10
 """Bytes that a peer may send before its handshake is done: long certificate chains have 100 kB."""
 
@@ -140,7 +143,7 @@ class TlsConnection(TLSMemoryBIOProtocol):
         self._received += len(data)
         if self._early is not None:
             self._early.append(data)
-        if first and data[0] != HANDSHAKE:
+        if first and data[0] not in (HANDSHAKE, ALERT):
             self.drop(
                 f"it sends plain text to the TLS listener {self._listener.below.listener};"
                 f" {self._listener.below.tls_advice}"

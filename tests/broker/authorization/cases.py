@@ -319,7 +319,7 @@ CASES: dict[int, list[Case]] = {
     ),
     12: of(lambda: HeartbeatRequest(GROUP, 1, "m"), range(5)),
     13: of(lambda: LeaveGroupRequest(GROUP, "m"), range(6)),
-    14: of(lambda: SyncGroupRequest(GROUP, 1, "m"), range(6)),
+    14: of(lambda: SyncGroupRequest(GROUP, 1, "m", None, "consumer", "range"), range(6)),
     15: of(lambda: DescribeGroupsRequest([GROUP]), range(7)),
     16: of(ListGroupsRequest, range(6), shows=lambda response: bool(response.groups)),
     17: of(lambda: SaslHandshakeRequest("PLAIN"), (0, 1)),
@@ -335,10 +335,10 @@ CASES: dict[int, list[Case]] = {
         ),
     ],
     20: [
-        *of(lambda: DeleteTopicsRequest([DeleteTopicState(TOPIC)], [TOPIC]), range(7)),
+        *of(lambda: DeleteTopicsRequest([DeleteTopicState(TOPIC)], [TOPIC], 10_000), range(7)),
         Case(
             6,
-            lambda test: DeleteTopicsRequest([DeleteTopicState(None, test.topic_id())]),
+            lambda test: DeleteTopicsRequest([DeleteTopicState(None, test.topic_id())], [], 10_000),
         ),
     ],
     21: of(

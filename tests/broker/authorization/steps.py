@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from kafkatx.acls import SUPPORTED, AclOperation, ResourceType
+from kafkatx.acls import SUPPORTED, AclOperation, ResourceType, enum_text
 from kafkatx.broker.authorization.demands import Demand, Outcome, Right, Row
 from tests.broker.authorization.cases import Case
 
@@ -53,13 +53,17 @@ def steps(row: Row, case: Case) -> Iterator[Step]:
         yield Step("no right", (), demands[0])
     for demand in demands:
         others = tuple(_grant(one.rights[0]) for one in demands if one is not demand)
-        yield Step(f"wrong for {demand}", (*others, *_wrong(demand)), demand)
+        yield Step(f"all but {_words(*demand.rights)}", (*others, *_wrong(demand)), demand)
     for demand in demands:
         others = tuple(_grant(one.rights[0]) for one in demands if one is not demand)
         for right in demand.rights:
-            yield Step(f"{right} for {demand}", (_grant(right), *others))
+            yield Step(f"just {_words(right)}", (_grant(right), *others))
     if not demands:
         yield Step("no right", ())
+
+
+def _words(*rights: Right) -> str:
+    return " or ".join(f"{enum_text(one.operation)} on {enum_text(one.resource_type)}" for one in rights)
 
 
 def _grant(right: Right) -> Grant:

@@ -40,9 +40,10 @@ class FuzzTests(AuthorizedTestCase):
 
     def connect(self) -> KafkaConnection:
         """Return a connection of bob, who has logged in."""
-        connection = self.server.buildProtocol(PullTransport().getPeer())
+        self.transport = PullTransport()
+        connection = self.server.buildProtocol(self.transport.getPeer())
         assert isinstance(connection, KafkaConnection)
-        connection.makeConnection(PullTransport())
+        connection.makeConnection(self.transport)
         connection.peer.session = Session(BOB)
         return connection
 
@@ -67,14 +68,14 @@ class FuzzTests(AuthorizedTestCase):
         before, connection = self.state(), None
         with capturedLogs() as logged:
             for _ in range(FRAMES):
-                if connection is None or connection.transport.disconnecting or chance.random() < 0.05:
+                if connection is None or self.transport.disconnecting or chance.random() < 0.05:
                     self.leave(connection)
                     connection = self.connect()
                 frame = damaged(chance, chance.choice(seeds))
                 connection.dataReceived(struct.pack(">i", len(frame)) + frame)
                 self.clock.advance(0.01)
-                self.assertLess(len(connection.transport.value()), MOST_REPLY_BYTES)
-                connection.transport.clear()
+                self.assertLess(len(self.transport.value()), MOST_REPLY_BYTES)
+                self.transport.clear()
             self.leave(connection)
         failures = [event for event in logged if event["log_level"] in (LogLevel.critical, LogLevel.error)]
         self.assertEqual(failures, [])

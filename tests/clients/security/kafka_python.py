@@ -23,6 +23,21 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc]  # the library has no
         return self._given.token()
 
 
+def settings_of(given: Given) -> dict[str, Any]:
+    """Return the settings of a client."""
+    made: dict[str, Any] = {
+        "bootstrap_servers": given.bootstrap,
+        "security_protocol": given.protocol,
+        "ssl_cafile": given.files.ca,
+    }
+    if not given.has_sasl:
+        return made | {"ssl_certfile": given.files.certificate, "ssl_keyfile": given.files.key}
+    made["sasl_mechanism"] = given.way
+    if given.way == "OAUTHBEARER":
+        return made | {"sasl_oauth_token_provider": Tokens(given)}
+    return made | {"sasl_plain_username": given.user, "sasl_plain_password": given.password}
+
+
 class KafkaPython(Program):
     """kafka-python."""
 
@@ -30,24 +45,9 @@ class KafkaPython(Program):
         """The library's."""
         return str(__version__)
 
-    def settings(self) -> dict[str, Any]:
-        """Return the settings of a client."""
-        given = self.given
-        made: dict[str, Any] = {
-            "bootstrap_servers": given.bootstrap,
-            "security_protocol": given.protocol,
-            "ssl_cafile": given.files.ca,
-        }
-        if not given.has_sasl:
-            return made | {"ssl_certfile": given.files.certificate, "ssl_keyfile": given.files.key}
-        made["sasl_mechanism"] = given.way
-        if given.way == "OAUTHBEARER":
-            return made | {"sasl_oauth_token_provider": Tokens(given)}
-        return made | {"sasl_plain_username": given.user, "sasl_plain_password": given.password}
-
     def produce(self, topic: str, values: Sequence[bytes]) -> None:
         """Produce records."""
-        producer = KafkaProducer(**self.settings(), acks="all")
+        producer = KafkaProducer(**settings_of(self.given), acks="all")
         for sent in [producer.send(topic, value) for value in values]:
             sent.get(WAIT_S)
         producer.close()
@@ -55,14 +55,14 @@ class KafkaPython(Program):
     def read(self, topic: str, count: int) -> list[bytes]:
         """Read as a member of a group."""
         more = {"auto_offset_reset": "earliest", "consumer_timeout_ms": WAIT_S * 1000}
-        consumer = KafkaConsumer(topic, group_id=f"group-{topic}", **self.settings(), **more)
+        consumer = KafkaConsumer(topic, group_id=f"group-{topic}", **settings_of(self.given), **more)
         found = [next(consumer).value for _ in range(count)]
         consumer.close()
         return found
 
     def produce_steadily(self, topic: str, pace: Pace) -> None:
         """Produce at a pace."""
-        producer = KafkaProducer(**self.settings(), acks="all")
+        producer = KafkaProducer(**settings_of(self.given), acks="all")
 
         def delivered(_metadata: Any) -> None:
             pace.acknowledged += 1

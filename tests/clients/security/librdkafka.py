@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import base64
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,13 @@ def settings_of(given: Given) -> dict[str, Any]:
     return made | {"sasl.username": given.user, "sasl.password": given.password}
 
 
+def token_of(given: Given) -> tuple[str, float]:
+    """Return the present token, and when it expires, in seconds since 1970."""
+    token = given.token()
+    claims = token.split(".")[1]
+    return token, float(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"])
+
+
 class Librdkafka(Program):
     """confluent-kafka."""
 
@@ -41,7 +49,7 @@ class Librdkafka(Program):
         """Return the settings of a client."""
         made = settings_of(self.given) | {"log_level": 0, **more}
         if self.given.way == "OAUTHBEARER":
-            made["oauth_cb"] = lambda _: (self.given.token(), time.time() + 300)
+            made["oauth_cb"] = lambda _: token_of(self.given)
         return made
 
     def produce(self, topic: str, values: Sequence[bytes]) -> None:

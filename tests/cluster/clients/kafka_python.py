@@ -9,6 +9,7 @@ from typing import Any
 from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
+from tests.cluster.access import Access
 from tests.cluster.checker.history import ProducerHistory
 from tests.cluster.clients.load import DELIVERY_MS, RETRY_S, SURE_DELIVERY_MS, Producer, Taken
 
@@ -32,12 +33,12 @@ class KafkaPythonProducer(Producer):
         topic: str,
         partitions: int,
         rate: float,
-        bootstrap: str,
+        access: Access,
         *,
         idempotent: bool,
     ) -> None:
         super().__init__(history, name, topic, partitions, rate)
-        self._bootstrap, self._idempotent = bootstrap, idempotent
+        self._access, self._idempotent = access, idempotent
 
     def open(self) -> None:
         """Make the library's producer."""
@@ -45,7 +46,7 @@ class KafkaPythonProducer(Producer):
             try:
                 self._library = KafkaProducer(
                     **FAST,
-                    bootstrap_servers=self._bootstrap.split(","),
+                    **self._access.kafka_python(),
                     acks="all",
                     enable_idempotence=self._idempotent,
                     delivery_timeout_ms=SURE_DELIVERY_MS if self._idempotent else DELIVERY_MS,
@@ -90,10 +91,10 @@ def _taken(polled: Any) -> Taken:
 class KafkaPythonReader:
     """A reader of all partitions from the beginning."""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+    def __init__(self, access: Access, topic: str, partitions: int) -> None:
         self._library = KafkaConsumer(
             **FAST,
-            bootstrap_servers=bootstrap.split(","),
+            **access.kafka_python(),
             enable_auto_commit=False,
             auto_offset_reset="earliest",
         )
@@ -127,11 +128,11 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 class KafkaPythonMember:
     """A member of a group of the classic protocol."""
 
-    def __init__(self, bootstrap: str, topic: str, group: str, moved: Callable[[], None]) -> None:
+    def __init__(self, access: Access, topic: str, group: str, moved: Callable[[], None]) -> None:
         self._topic = topic
         self._library = KafkaConsumer(
             **FAST,
-            bootstrap_servers=bootstrap.split(","),
+            **access.kafka_python(),
             group_id=group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",

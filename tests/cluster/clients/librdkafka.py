@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Producer as Library
 
+from tests.cluster.access import Access
 from tests.cluster.checker.history import ProducerHistory
 from tests.cluster.clients.load import DELIVERY_MS, SURE_DELIVERY_MS, Producer, Taken
 
@@ -50,7 +51,7 @@ class LibrdkafkaProducer(Producer):
         topic: str,
         partitions: int,
         rate: float,
-        bootstrap: str,
+        access: Access,
         log: str,
         **conf: object,
     ) -> None:
@@ -58,7 +59,7 @@ class LibrdkafkaProducer(Producer):
         self._log = log
         self._conf = {
             **FAST,
-            "bootstrap.servers": bootstrap,
+            **access.librdkafka(),
             "linger.ms": 5,
             "message.timeout.ms": SURE_DELIVERY_MS if "enable_idempotence" in conf else DELIVERY_MS,
             "request.timeout.ms": 10_000,
@@ -170,12 +171,12 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 class LibrdkafkaReader:
     """A reader of all partitions from the beginning."""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+    def __init__(self, access: Access, topic: str, partitions: int) -> None:
         self._topic = topic
         self._positions = dict.fromkeys(range(partitions), 0)
         self._conf = {
             **FAST,
-            "bootstrap.servers": bootstrap,
+            **access.librdkafka(),
             "group.id": "unused",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
@@ -233,12 +234,12 @@ class LibrdkafkaMember:
     """
 
     def __init__(
-        self, bootstrap: str, topic: str, group: str, moved: Callable[[], None], protocol: str = "classic"
+        self, access: Access, topic: str, group: str, moved: Callable[[], None], protocol: str = "classic"
     ) -> None:
         self._topic = topic
         settings = {
             **FAST,
-            "bootstrap.servers": bootstrap,
+            **access.librdkafka(),
             "group.id": group,
             "group.protocol": protocol,
             "enable.auto.commit": False,

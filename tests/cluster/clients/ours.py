@@ -11,6 +11,7 @@ from kafkatx.client import threads as library
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.producer.values import RecordMetadata
 from kafkatx.types import TopicPartition
+from tests.cluster.access import Access
 from tests.cluster.checker.history import ProducerHistory
 from tests.cluster.clients.load import DELIVERY_MS, RETRY_S, SURE_DELIVERY_MS, Producer, Taken
 
@@ -35,16 +36,16 @@ class OurProducer(Producer):
         topic: str,
         partitions: int,
         rate: float,
-        bootstrap: str,
+        access: Access,
     ) -> None:
         super().__init__(history, name, topic, partitions, rate)
-        self._bootstrap = bootstrap
+        self._access = access
 
     def open(self) -> None:
         """Make the producer, and connect."""
         settings = {
             **FAST,
-            "bootstrap.servers": self._bootstrap,
+            **self._access.ours(),
             "acks": "all",
             "delivery.timeout.ms": SURE_DELIVERY_MS,
             "linger.ms": 5,
@@ -89,11 +90,11 @@ def _taken(found: dict[TopicPartition, list[Record]]) -> Taken:
 class OurReader:
     """A reader of all partitions from the beginning."""
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+    def __init__(self, access: Access, topic: str, partitions: int) -> None:
         self._library = library.Consumer(
             {
                 **FAST,
-                "bootstrap.servers": bootstrap,
+                **access.ours(),
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
             },
@@ -130,12 +131,12 @@ class _Listener(RebalanceListener):
 class OurMember:
     """A member of a group."""
 
-    def __init__(self, bootstrap: str, topic: str, group: str, moved: Callable[[], None]) -> None:
+    def __init__(self, access: Access, topic: str, group: str, moved: Callable[[], None]) -> None:
         self._topic, self._moved = topic, moved
         self._listener, self._again = _Listener(), False
         settings = {
             **FAST,
-            "bootstrap.servers": bootstrap,
+            **access.ours(),
             "group.id": group,
             "session.timeout.ms": 6000,
             "heartbeat.interval.ms": 1000,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
-from kafkatx.blocking import Cluster
+from kafkatx.blocking.connection import Connection
 from kafkatx.errors import ErrorCode, KafkaTXError
 from kafkatx.records.builder import build_values
+from kafkatx.types import BrokerNode
 from kafkatx.wire.messages import produce
+from kafkatx.wire.schema import Message
+from tests.cluster.access import Access
 from tests.cluster.checker.history import ProducerHistory
 from tests.cluster.clients.load import Producer
 from tests.integration.raw import RawClient
@@ -16,11 +20,35 @@ from tests.integration.raw import RawClient
 PRODUCE, VERSION = 0, 8
 TIMEOUT_MS = 5000
 ASK_S = 5.0
+ANSWER_S = 20.0
 DAMAGED = 0.05
 """Share of records that are sent with a byte changed, and must be refused."""
 
 BEFORE_APPEND = {ErrorCode.CORRUPT_MESSAGE, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.INVALID_RECORD}
 """Answers after which a record is not in the log; NOT_LEADER_OR_FOLLOWER may come after the append."""
+
+
+class SecuredClient:
+    """One connection with TLS and a login."""
+
+    def __init__(self, node: BrokerNode, access: Access) -> None:
+        self._connection = Connection(
+            node.host, node.port, timeout_s=ANSWER_S, connect_timeout_s=ASK_S, dial=access.dial
+        )
+        self._connection.open()
+
+    def ask(self, key: int, version: int, request: Message) -> Any:
+        """Send a request; return the response.
+
+        :raises OSError: there is none.
+        """
+        try:
+            return self._connection.request(request, version)
+        except KafkaTXError as error:
+            raise OSError(str(error)) from error
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
 
 
 class RawProducer(Producer):
@@ -33,13 +61,13 @@ class RawProducer(Producer):
         topic: str,
         partitions: int,
         rate: float,
-        bootstrap: str,
+        access: Access,
         seed: int,
     ) -> None:
         super().__init__(history, name, topic, partitions, rate)
-        self._bootstrap = bootstrap
+        self._access = access
         self._random = random.Random(seed)
-        self._connections: dict[int, RawClient] = {}
+        self._connections: dict[int, RawClient | SecuredClient] = {}
         self._leaders: dict[int, str] = {}
 
     def send(self, number: int, partition: int, value: bytes) -> None:
@@ -77,13 +105,18 @@ class RawProducer(Producer):
         for partition in list(self._connections):
             self._forget(partition)
 
-    def _connection(self, partition: int) -> RawClient:
+    def _connection(self, partition: int) -> RawClient | SecuredClient:
         if partition not in self._connections:
-            with Cluster(self._bootstrap, timeout_s=ASK_S, connect_timeout_s=ASK_S, retries=0) as cluster:
+            with self._access.cluster(timeout_s=ASK_S, connect_timeout_s=ASK_S, retries=0) as cluster:
                 cluster.metadata([self.topic])
                 node = cluster.leader_node(self.topic, partition)
-            self._connections[partition] = RawClient(f"{node.host}:{node.port}")
+            self._connections[partition] = self._connect(node)
         return self._connections[partition]
+
+    def _connect(self, node: BrokerNode) -> RawClient | SecuredClient:
+        if self._access.given is None:
+            return RawClient(f"{node.host}:{node.port}")
+        return SecuredClient(node, self._access)
 
     def _forget(self, partition: int) -> None:
         connection = self._connections.pop(partition, None)

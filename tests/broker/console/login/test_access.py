@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from kafkatx.net.requests import Session
 from kafkatx.web.logins import Logins
+from kafkatx.web.schemes import Basic, Login
 from tests.broker.console.case import ConsoleCase
 
 WRONG = {"username": "ann", "password": "wrong"}
@@ -21,11 +22,11 @@ class AccessTests(ConsoleCase):
     def make_logins(self) -> Any:
         """Make logins; the password of all is ``r:ight``."""
 
-        def check(user: str, password: str) -> Deferred[str]:
-            return succeed(f"User:{user}") if password == "r:ight" else fail(UnauthorizedLogin())
+        def check(user: str, password: str) -> Deferred[Login]:
+            return succeed(Login(f"User:{user}")) if password == "r:ight" else fail(UnauthorizedLogin())
 
         self.log: Any = Mock()
-        return Logins(check, self.clock, self.log, 0.1, list)
+        return Logins([Basic(check)], self.clock, self.log, 0.1, list)
 
     def log_in(self) -> str:
         """Log in; return the cookie."""

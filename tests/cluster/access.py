@@ -1,4 +1,4 @@
-"""How the clients of a run reach the brokers: in plain text, or over TLS with a login."""
+"""The way of a run's clients to the brokers: in plain text, or over TLS with a login."""
 
 from __future__ import annotations
 

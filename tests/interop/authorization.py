@@ -1,4 +1,4 @@
-"""What each API needs, beside Apache Kafka 4: the same requests with the same ACLs at both.
+"""The rights that each API needs, beside Apache Kafka 4: the same requests with the same ACLs at both.
 
 The cases are those of the table of demands (:mod:`tests.broker.authorization.cases`), each in the oldest and
 the newest version that both brokers have. A user without rights, with wrong ones and with just the right ones

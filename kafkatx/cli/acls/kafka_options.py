@@ -39,7 +39,7 @@ _REFUSED = {
 
 
 class KafkaOptions(NamedTuple):
-    """What was given by options of ``kafka-acls.sh``."""
+    """The values that were given by options of ``kafka-acls.sh``."""
 
     topic: tuple[str, ...] = ()
     group: tuple[str, ...] = ()

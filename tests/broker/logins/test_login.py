@@ -331,7 +331,7 @@ class RevocationTests(LoginTestCase):
         self.assertFalse(plain.closed)
 
     def test_revoked_plain(self) -> None:
-        """So does one who has logged in by PLAIN with a password of SCRAM, once none is left."""
+        """A user by PLAIN with a password of SCRAM loses the connection, once no credential is left."""
         factory = self.make_factory(
             **{"sasl.enabled.mechanisms": "PLAIN", "kafkatx.plain.checkers": "jaas,scram"}
         )

@@ -27,7 +27,7 @@ class Files(NamedTuple):
 
 @attrs.frozen
 class Given:
-    """What a program is told, as JSON and in the names of the Java client."""
+    """The order for a program, as JSON and in the names of the Java client."""
 
     bootstrap: str
     way: str

@@ -245,7 +245,7 @@ class RegexTests(GroupTestCase):
         self.assertEqual(self.assigned(self.send("a", epoch)), {("tb", 0), ("td", 0)})
 
     def test_changed_rights(self) -> None:
-        """When ACLs change the topics are matched anew, and no rights are asked for without a change."""
+        """A change of ACLs has the topics matched anew; without a change no rights are asked for."""
         self.use("ta")
         epoch = self.joined(subscribed_topic_regex="t.")
         self.use("tb")

@@ -126,20 +126,30 @@ class Listing(Generic[T]):
 
         :param sees: tells if the user may know of an item.
         """
-        found = []
+        found, value = [], self._value(page)
         for item in items:
             if page.matches(self._name(item)) and sees(item):
-                found.append(item)
+                found.append((item, value(item)))
             await turns.step()
-        return self._cut(page, found)
+        return self._order(page, found)
 
     def _cut(self, page: Page, found: list[T]) -> tuple[int, Sequence[T]]:
+        value = self._value(page)
+        return self._order(page, [(item, value(item)) for item in found])
+
+    def _value(self, page: Page) -> Callable[[T], Any]:
+        """Return the function that gives what a page is sorted by."""
+        return self.fields[page.sort] if page.sort else lambda item: None
+
+    def _order(self, page: Page, found: list[tuple[T, Any]]) -> tuple[int, Sequence[T]]:
+        """Return the number of items, and the page of them.
+
+        :param found: items with what they are sorted by.
+        """
         if not self._keeps_order:
-            found.sort(key=self._name)
+            found.sort(key=lambda pair: self._name(pair[0]))
         if page.sort:
-            value = self.fields[page.sort]
-            known = [item for item in found if value(item) is not None]
-            rest = [item for item in found if value(item) is None]
-            known.sort(key=value, reverse=page.descending)
-            found = known + rest
-        return len(found), found[page.offset : page.offset + page.count]
+            known = [pair for pair in found if pair[1] is not None]
+            known.sort(key=itemgetter(1), reverse=page.descending)
+            found = known + [pair for pair in found if pair[1] is None]
+        return len(found), [item for item, _ in found[page.offset : page.offset + page.count]]

@@ -48,6 +48,13 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
         ]
         return ACTIONS.page(call, items)
 
+    async def count_groups() -> int:
+        """Return the number of groups; those of other brokers are not asked for where there are none."""
+        if len(broker.metadata.state.brokers) > 1:
+            return len(await parts.cluster.groups.get())
+        shards = broker.groups.shards.values()
+        return sum(len({*shard.groups, *shard.offsets.groups()}) for shard in shards)
+
     async def overview(call: Call) -> object:
         parts.guard.check(call)
         found = await parts.cluster.counts.get()
@@ -61,7 +68,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             "underReplicated": found.under_replicated.count,
             "underMinIsr": found.under_min_isr.count,
             "offline": found.offline.count,
-            "groups": len(await parts.cluster.groups.get()),
+            "groups": await count_groups(),
             "rates": {name: round(latest.get(key, 0.0), 1) for name, key in RATES.items()},
             "sizeBytes": str(round(latest.get("sizeBytes", 0))),
             "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.coordinator.transactions.pattern import MOST_OTHERS, IdPattern
+from kafkatx.broker.coordinator.transactions.pattern import IdPattern
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.group.consumer.subscription import automaton
+from kafkatx.group.consumer.subscription.text_expression import MOST_OTHERS
 
 IDS = (
     "billing-1",

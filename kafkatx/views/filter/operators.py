@@ -49,7 +49,7 @@ def cut(container: object, start: object, end: object) -> object:
     return container[first:last]
 
 
-def _bound(value: object) -> int | None | _Missing:
+def _bound(value: object) -> int | _Missing | None:
     """Return a bound of a part, None if it has none there; MISSING if it is no whole number."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value

@@ -20,7 +20,7 @@ class SyntaxTests(SynchronousTestCase):
         self.assertEqual((error.line, error.column), (line, column), str(error))
 
     def test_foreign(self) -> None:
-        """Whatever could loop, grow, bind or reach Python is refused, at its place, with what is allowed."""
+        """Expressions that could loop, grow, bind or reach Python are refused, and the place is told."""
         for text, what, column in (
             ("[x for x in value]", "a comprehension", 1),
             ("1 == (lambda: 1)", "lambda", 7),

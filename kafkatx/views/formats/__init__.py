@@ -1,0 +1,1 @@
+"""The formats of keys and values: from bytes to what people and filters see."""

@@ -1,21 +1,19 @@
 """The inspector: it has schemas inspected in a process, which is killed if it takes too long.
 
-A thread could not be stopped: a regular expression or a deep schema would hold it for ever. The process
-starts with the first inspection, and ends a while after the last. It touches a process, from a worker.
+The process starts with the first inspection, and ends a while after the last. It touches a process, from a
+worker.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
 import sys
-import threading
 from functools import partial
+from typing import IO
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from kafkatx.interfaces import Worker
+from kafkatx.net.child_process import ChildProcess
 from kafkatx.registry.errors import invalid_schema, timed_out
 from kafkatx.registry.inspection import Inspected, Inspection, decode_inspected, encode_inspection
 from kafkatx.schemas.types import InvalidSchema
@@ -45,9 +43,7 @@ class Inspector:
         self._worker = worker
         self._clock = clock
         self._timeout_s = timeout_s
-        self._command = command
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child = ChildProcess(command, timeout_s)
         self._stopped = False
         self._waiting = Budget(MOST_WAITING_BYTES)
         self._idle: IDelayedCall | None = None
@@ -85,55 +81,18 @@ class Inspector:
 
     def _ask(self, line: bytes) -> bytes:
         """Return the process's answer; nothing if it had to be killed. Called in the worker."""
-        process = self._running()
-        if process is None or process.stdin is None or process.stdout is None:
-            return b""
-        watchdog = threading.Timer(self._timeout_s, process.kill)
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            with contextlib.suppress(OSError):
-                process.stdin.write(line)
-                process.stdin.flush()
-            answer = process.stdout.readline()
-        finally:
-            watchdog.cancel()
-        if not answer.endswith(b"\n"):
-            self._end()
-            return b""
-        return answer
 
-    def _running(self) -> subprocess.Popen[bytes] | None:
-        """Return the process, a new one if there is none; None after :meth:`stop`."""
-        with self._lock:
-            if self._stopped:
-                return None
-            if self._process is None or self._process.poll() is not None:
-                path = os.pathsep.join(entry for entry in sys.path if entry)
-                self._process = subprocess.Popen(
-                    self._command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env={**os.environ, "PYTHONPATH": path},
-                    start_new_session=True,  # Ctrl-C at a terminal is for the broker
-                )
-            return self._process
+        def exchange(source: IO[bytes], target: IO[bytes]) -> bytes | None:
+            source.write(line)
+            source.flush()
+            answer = target.readline()
+            return answer if answer.endswith(b"\n") else None
 
-    def _end(self) -> None:
-        with self._lock:
-            process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        return self._child.ask(exchange) or b""
 
     def _rest(self) -> None:
         self._idle = None
-        self._worker(self._end)
+        self._worker(self._child.end)
 
     def _cancel_idle(self) -> None:
         idle, self._idle = self._idle, None
@@ -143,8 +102,6 @@ class Inspector:
     def stop(self) -> None:
         """End the process, and start no other one."""
         self._cancel_idle()
-        with self._lock:
-            self._stopped = True
-            if self._process is not None:
-                self._process.kill()
-        self._worker(self._end)
+        self._stopped = True
+        self._child.stop()
+        self._worker(self._child.end)

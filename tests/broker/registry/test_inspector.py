@@ -45,16 +45,16 @@ class InspectorTests(SynchronousTestCase):
         """One process answers one inspection after the other, the bad ones with their error."""
         inspector = self.inspector()
         self.assertEqual(self.ask(inspector).text, '"string"')
-        process = inspector._process
+        process = inspector._child._process
         self.assertIn("Invalid schema", self.refused(inspector, Inspection(Source(Schema("x")))))
         self.assertEqual(self.ask(inspector).text, '"string"')
-        self.assertIs(inspector._process, process)
+        self.assertIs(inspector._child._process, process)
 
     def test_killed(self) -> None:
         """A process that was killed is replaced."""
         inspector = self.inspector()
         self.ask(inspector)
-        process = inspector._process
+        process = inspector._child._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -64,7 +64,7 @@ class InspectorTests(SynchronousTestCase):
         """A process that does not answer in time is killed, and the schema refused."""
         inspector = self.inspector("import time; time.sleep(1000)", timeout_s=0.1)
         self.assertIn("within 0.1 s", self.refused(inspector))
-        self.assertIsNone(inspector._process)
+        self.assertIsNone(inspector._child._process)
 
     def test_crashes(self) -> None:
         """A process that ends without an answer, or in the middle of one, has refused the schema."""
@@ -78,9 +78,9 @@ class InspectorTests(SynchronousTestCase):
         self.clock.advance(IDLE_S - 1)
         self.ask(inspector)
         self.clock.advance(IDLE_S - 1)
-        self.assertIsNotNone(inspector._process)
+        self.assertIsNotNone(inspector._child._process)
         self.clock.advance(1)
-        self.assertIsNone(inspector._process)
+        self.assertIsNone(inspector._child._process)
 
     def test_stopped(self) -> None:
         """After the end no process is started, and no timer is left."""
@@ -95,7 +95,7 @@ class InspectorTests(SynchronousTestCase):
         self.patch(module, "MOST_BYTES", 100)
         inspector = self.inspector()
         self.assertIn("more than 100", self.refused(inspector))
-        self.assertIsNone(inspector._process)
+        self.assertIsNone(inspector._child._process)
 
     def test_many(self) -> None:
         """Only some inspections may wait."""

@@ -1,0 +1,1 @@
+"""Tests of :mod:`kafkatx.broker.console.messages`."""

@@ -31,6 +31,7 @@ class Peers:
     """The other brokers of the cluster.
 
     :param make_endpoint: makes the endpoint of (reactor, host, port); None: TCP.
+    :param purpose: a word that ends the client id of the requests.
     """
 
     def __init__(
@@ -39,13 +40,21 @@ class Peers:
         metadata: IMetadataStore,
         clock: IReactorTime,
         make_endpoint: MakeEndpoint | None = None,
+        purpose: str = "coordinator",
     ) -> None:
+        self._config = config
+        self._metadata = metadata
         self._broker_id: int = config.get("broker.id")
+        self._purpose = purpose
         self._clock = clock
         self._make_endpoint = make_endpoint
         self._connections: dict[int, tuple[BrokerNode, BrokerConnection]] = {}
         self._stopped = False
         metadata.subscribe(self._follow)
+
+    def apart(self, purpose: str) -> Peers:
+        """Return connections of their own for another purpose: its requests delay no others."""
+        return Peers(self._config, self._metadata, self._clock, self._make_endpoint, purpose)
 
     def request(self, node: BrokerNode, message: Message) -> Deferred[Any]:
         """Send a request in the highest version that both brokers speak; fires with the response.
@@ -74,7 +83,7 @@ class Peers:
         return BrokerConnection(
             self._clock,
             node.internal or (node.host, node.port),
-            client_id=f"broker-{self._broker_id}-coordinator",
+            client_id=f"broker-{self._broker_id}-{self._purpose}",
             limits=ConnectionLimits(request_s=REQUEST_S),
             connect_s=CONNECT_S,
             backoff=Backoff(first_ms=FIRST_PAUSE_MS, longest_ms=LONGEST_PAUSE_MS, jitter=0.0),

@@ -6,7 +6,7 @@ It touches sockets, through the reactor, and starts worker threads. The parts ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -58,6 +58,7 @@ class Parts:
     :ivar make_endpoint: makes the endpoints of other brokers; None: TCP.
     :ivar find_checker: finds installed checkers of user names and passwords; None: there are none.
     :ivar authorizer: decides what principals may do; None: everything is allowed.
+    :ivar list_decoders: returns the paths of the factories of installed decoders by name.
     """
 
     log_store: Callable[..., ILogStore]
@@ -67,6 +68,7 @@ class Parts:
     make_endpoint: MakeEndpoint | None = None
     find_checker: FindChecker | None = None
     authorizer: Callable[[BrokerConfig], IAuthorizer] | None = None
+    list_decoders: Callable[[], Mapping[str, str]] = dict
 
 
 class BrokerService(Service):
@@ -91,6 +93,7 @@ class BrokerService(Service):
         self._threads = ThreadWorkers(reactor)
         self._boot = BootRecord(self._threads)
         self._find_checker = parts.find_checker
+        self._list_decoders = parts.list_decoders
         self._listeners = Listeners(config, self._threads, reactor, parts.find_checker)
         self._peer_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
         self.broker = _make_broker(config, parts, reactor, self._threads, self._peer_endpoint)
@@ -192,7 +195,7 @@ class BrokerService(Service):
         tls = self._listeners.tls
         metrics = MetricsHolder(self.broker, self._factory, tls, self._reactor)
         registry = self._registry_holder()
-        console = ConsoleHolder(self.broker, self._factory, metrics, registry)
+        console = ConsoleHolder(self.broker, self._factory, metrics, registry, self._list_decoders)
         self.http = HttpEndpoint(
             self.broker, registry, metrics, console, self._reactor, tls, self._find_checker
         )

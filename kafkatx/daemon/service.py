@@ -25,13 +25,16 @@ from kafkatx.daemon.identity import identified, with_same_id
 from kafkatx.daemon.process_file import ProcessNote
 from kafkatx.daemon.settings_source import SettingsSource
 from kafkatx.errors import SettingError
-from kafkatx.extension import check_own_settings, find, own_settings
-from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, IRetentionPolicy
+from kafkatx.extension import check_own_settings, extensions, find, own_settings
+from kafkatx.interfaces import IAuthorizer, IDecoder, ILogStore, IMetadataStore, IRetentionPolicy
 from kafkatx.interfaces.security.logins import ICredentialsChecker
 from kafkatx.net.buffers import keep_freed_memory
 
 SETTLE_S = 1.0
 """Seconds from the start of a broker until it imports the modules that its first clients did not need."""
+
+PLAIN_DECODERS = ("bytes", "string")
+"""Decoders that show what the console shows without them."""
 
 _log = Logger()
 
@@ -68,7 +71,13 @@ def installed_parts(config: BrokerConfig) -> Parts:
         authorizer=find(IAuthorizer, authorizer, AUTHORIZER_CLASS_NAME.name, settings(authorizer))
         if authorizer
         else None,
+        list_decoders=_installed_decoders,
     )
+
+
+def _installed_decoders() -> Mapping[str, str]:
+    """Return the paths of the factories of decoders by name, for the console."""
+    return {one.name: one.factory for one in extensions(IDecoder) if one.name not in PLAIN_DECODERS}
 
 
 class ProcessService(BrokerService):

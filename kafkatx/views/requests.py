@@ -127,7 +127,7 @@ class StepResult:
     :ivar position: the offset to go on from.
     :ivar found: in the order of the log.
     :ivar left_out: True if the first ones of the records that are wanted found no room (with *keeps_last*).
-    :ivar last_timestamp: the latest that was seen; -1: none.
+    :ivar first_timestamp: the earliest that was seen; -1: none. *last_timestamp*: the latest.
     :ivar faults: the records whose filtering failed, and why for the first of them.
     :ivar damage: why the batches cannot be read any further; or empty.
     :ivar missing: the schemas that are needed first; the step is then to be repeated with them.
@@ -139,6 +139,7 @@ class StepResult:
     scanned: int = 0
     matched: int = 0
     scanned_bytes: int = 0
+    first_timestamp: int = -1
     last_timestamp: int = -1
     faults: int = 0
     first_fault: str = ""

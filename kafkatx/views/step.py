@@ -69,6 +69,8 @@ class Step:
                 return False
             result.scanned += 1
             result.last_timestamp = max(result.last_timestamp, row.timestamp)
+            if row.timestamp >= 0 and not 0 <= result.first_timestamp <= row.timestamp:
+                result.first_timestamp = row.timestamp
             self._look_at(Seen(row, request.partition, self._view))
             result.position = row.offset + 1
             if not request.keeps_last and (result.matched >= request.most or self._room <= 0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,6 +13,8 @@ from kafkatx.views.formats.registered import RegisteredFormat, Schemas
 from kafkatx.views.formats.simple import SIMPLE
 from kafkatx.views.requests import Typed
 from tests.views.formats.test_registered import described
+
+SLOW = [HealthCheck.too_slow]
 
 
 class EncodingTests(SynchronousTestCase):
@@ -36,6 +38,7 @@ class EncodingTests(SynchronousTestCase):
             self.assertEqual(SIMPLE[name](data).fault, "")
             self.assertIsNone(encode(Typed(name, None), {}))
 
+    @settings(deadline=None, suppress_health_check=SLOW)
     @given(st.binary(max_size=40))
     def test_back(self, data: bytes) -> None:
         """Bytes that were shown in hexadecimal or base64 can be sent again as they are."""

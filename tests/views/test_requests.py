@@ -33,7 +33,7 @@ class RequestTests(SynchronousTestCase):
     def test_result(self) -> None:
         """A result with its records is the same after its way."""
         result = StepResult(
-            9, [Found(5, 7, b'{"a":1}'), Found(6, 8, b"{}")], True, 3, 2, 100, 6, 1, "why", "d", ("id:1",)
+            9, [Found(5, 7, b'{"a":1}'), Found(6, 8, b"{}")], True, 3, 2, 100, 4, 6, 1, "why", "d", ("id:1",)
         )
         start, body = result.encode()
         head_size, body_size = FRAME.unpack(start[: FRAME.size])

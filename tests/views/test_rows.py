@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -31,6 +31,9 @@ def marker(offset: int, producer_id: int, committed: bool) -> bytes:
     data = bytearray(build_marker(producer_id, 0, Marker(committed, 0), 5))
     data[:8] = offset.to_bytes(8, "big")
     return bytes(data)
+
+
+SLOW = [HealthCheck.too_slow]
 
 
 class RowsTests(SynchronousTestCase):
@@ -112,7 +115,7 @@ class RowsTests(SynchronousTestCase):
         """Bytes that are no batches end the walk."""
         self.assertRaises(CorruptRecords, self.rows, b"\xff" * 100)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
     @given(st.data())
     def test_flipped(self, data: st.DataObject) -> None:
         """A flipped bit is a fault, or the records are those that were written: never other ones."""

@@ -69,6 +69,7 @@ class FilterTests(StepCase):
         result = self.step(NUMBERS, ViewRequest("t", "value.n % 7 == 0"), most=3)
         self.assertEqual(self.numbers(result), [0, 7, 14])
         self.assertEqual((result.position, result.scanned, result.matched), (15, 15, 3))
+        self.assertEqual((result.first_timestamp, result.last_timestamp), (0, 14))
         self.assertEqual(result.scanned_bytes, round(len(NUMBERS) * 15 / 100))
         result = self.step(NUMBERS, ViewRequest("t", "value.n % 7 == 0"), position=90)
         self.assertEqual(self.numbers(result), [91, 98])

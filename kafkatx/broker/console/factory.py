@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
 
 from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.broker import Broker
@@ -15,6 +19,7 @@ from kafkatx.broker.console.login.sessions import Sessions
 from kafkatx.broker.console.pages.static_files import StaticFiles
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.table import make_routes
+from kafkatx.broker.console.views import ViewProcesses
 from kafkatx.config.table import network as n
 from kafkatx.types import ClusterDelta
 from kafkatx.web.event_stream import EventStreams
@@ -38,6 +43,7 @@ class Console:
         server: KafkaServerFactory,
         registry: RegistryHolder,
         recorder: Recorder,
+        decoders: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         config = broker.config
         self.parts = ConsoleParts(
@@ -50,6 +56,9 @@ class Console:
             EventStreams(broker.clock, config[n.CONSOLE_MAX_STREAMS], n.CONSOLE_MAX_STREAMS.name),
             HttpGuard(broker.authorization),
             Cluster.of(broker),
+            ViewProcesses(broker.workers, broker.clock),
+            broker.peers.apart("console"),
+            decoders,
         )
         self._files = StaticFiles(broker.workers("console"))
         self._sessions: list[Sessions] = []
@@ -73,6 +82,8 @@ class Console:
         for sessions in self._sessions:
             sessions.end_of(users)
 
-    def stop(self) -> None:
-        """End all event streams."""
+    def stop(self) -> Deferred[None]:
+        """End all event streams, the processes and the connections."""
         self.parts.streams.stop()
+        self.parts.views.stop()
+        return self.parts.peers.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ class ConsoleHolder:
     """Makes the console of a broker, once, and its application at each listener.
 
     :ivar made: the console; None before the first request.
+    :param list_decoders: returns the paths of the factories of installed decoders by name.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class ConsoleHolder:
         server: KafkaServerFactory,
         metrics: MetricsHolder,
         registry: RegistryHolder,
+        list_decoders: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
+        self._list_decoders = list_decoders
         self._broker = broker
         self._server = server
         self._metrics = metrics
@@ -84,11 +87,21 @@ class ConsoleHolder:
         if self.made is None:
             from kafkatx.broker.console.factory import Console
 
-            self.made = Console(self._broker, self._server, self._registry, self.recorder)
+            decoders = self._list_decoders()
+            self.made = Console(self._broker, self._server, self._registry, self.recorder, decoders)
         return self.made
 
     def mount(self, find_logins: FindLogins, has_tls: bool) -> Callable[[], Application]:
-        """Return the maker of a listener's application."""
+        """Return the maker of a listener's application.
+
+        :raises SettingError: a rule of ``kafkatx.console.masking`` is wrong: it would hide nothing.
+        """
+        rules = self._broker.config[n.CONSOLE_MASKING]
+        if rules:
+            from kafkatx.views.formats.masks import read_rule  # few consoles hide something
+
+            for rule in rules:
+                read_rule(rule)
         return partial(self.application, find_logins, has_tls)
 
     @property
@@ -109,6 +122,6 @@ class ConsoleHolder:
     async def stop(self) -> None:
         """End all event streams, and keep the samples."""
         if self.made is not None:
-            self.made.stop()
+            await self.made.stop()
         if self._recorder is not None:
             await self._recorder.stop()

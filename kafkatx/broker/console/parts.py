@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,6 +14,8 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.actions import Actions
 from kafkatx.broker.console.cluster.cluster import Cluster
 from kafkatx.broker.console.kafka_requests import KafkaRequests, peer_of
+from kafkatx.broker.console.views import ViewProcesses
+from kafkatx.broker.peers import Peers
 from kafkatx.web.calls import Call
 from kafkatx.web.event_stream import EventStreams
 
@@ -33,6 +37,9 @@ class ConsoleParts:
     :ivar streams: the event streams of all pages.
     :ivar guard: asks for what is no Kafka request.
     :ivar cluster: figures of the whole cluster, which do not know the rights of users.
+    :ivar views: the processes that look at messages.
+    :ivar peers: connections to other brokers, for messages.
+    :ivar decoders: installed decoders: paths of their factories by name.
     """
 
     broker: Broker
@@ -44,6 +51,9 @@ class ConsoleParts:
     streams: EventStreams
     guard: HttpGuard
     cluster: Cluster
+    views: ViewProcesses
+    peers: Peers
+    decoders: Mapping[str, str] = MappingProxyType({})
 
     def sees(
         self, call: Call, operation: AclOperation, resource_type: ResourceType, name: str = CLUSTER_NAME

@@ -11,6 +11,7 @@ from kafkatx.broker.console.api.groups import reads as group_reads
 from kafkatx.broker.console.api.security import acls, quotas, users
 from kafkatx.broker.console.api.topics import changes as topic_changes
 from kafkatx.broker.console.api.topics import reads as topic_reads
+from kafkatx.broker.console.messages import routes as messages
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
 
@@ -29,6 +30,7 @@ MODULES: tuple[Callable[[ConsoleParts], Sequence[Route]], ...] = (
     acls.routes,
     users.routes,
     quotas.routes,
+    messages.routes,
 )
 
 

@@ -12,8 +12,8 @@ from typing import IO
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from kafkatx.broker.registry.child_process import ChildProcess
 from kafkatx.interfaces import Worker
-from kafkatx.net.child_process import ChildProcess
 from kafkatx.registry.errors import invalid_schema, timed_out
 from kafkatx.registry.inspection import Inspected, Inspection, decode_inspected, encode_inspection
 from kafkatx.schemas.types import InvalidSchema

@@ -279,6 +279,19 @@ CONSOLE_MESSAGES = CONSOLE.string(
     "What the console shows of records: full, metadata (no keys, values and headers) or none.",
     choices=("full", "metadata", "none"),
 )
+CONSOLE_MASKING = CONSOLE.names(
+    "kafkatx.console.masking",
+    (),
+    "Fields that the console hides, as pattern of topics, colon and path: orders*:customer.email. A path is "
+    "in the value, or begins with key or headers. Text and bytes have no fields: nothing of them is shown.",
+)
+CONSOLE_SCAN_MAX_BYTES = CONSOLE.long(
+    "kafkatx.console.scan.max.bytes",
+    64 << 20,
+    "Bytes that one search in records reads; its end tells how to go on.",
+    low=1,
+    unit="bytes",
+)
 CONSOLE_MAX_STREAMS = CONSOLE.integer(
     "kafkatx.console.max.streams",
     100,

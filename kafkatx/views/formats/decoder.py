@@ -79,12 +79,16 @@ def _plugin(name: str, path: str, topic: str) -> _Decode:
     try:
         decoder = getattr(import_module(module), attribute)()
         decode: Callable[[str, bytes], object] = decoder.decode
+        columns = [str(column) for column, _ in getattr(decoder, "columns", ())]
     except Exception as error:  # a third party's module may raise anything
         raise ValueError(f"the decoder {name} cannot be used: {error}") from error
 
     def read(data: bytes, headers: Headers) -> Content:
         try:
-            value = plain_value(decode(topic, data))
+            found = decode(topic, data)
+            if isinstance(found, tuple) and len(found) == len(columns):  # a row
+                found = dict(zip(columns, found, strict=True))
+            value = plain_value(found)
         except Exception as error:  # so may a third party's decoder
             return unreadable(data, f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
         return Content(name, value, None, len(data))

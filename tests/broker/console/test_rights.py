@@ -126,6 +126,7 @@ CASES = (
         {"confirm": "dc1"},
         [(_O.ALTER_CONFIGS, *ON_CLUSTER), (_O.DESCRIBE, *ON_CLUSTER)],
     ),
+    Case("POST", "/messages", "/messages", {"topic": TOPIC, "value": "x"}, [(_O.WRITE, *ON_TOPIC)]),
 )
 
 

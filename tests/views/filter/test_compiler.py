@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafkatx.group.consumer.subscription.expression import ExpressionError
@@ -37,6 +37,9 @@ def expression(source: random.Random, leaves: Sequence[str], forms: Sequence[str
         return source.choice(leaves)
     parts = [expression(source, leaves, forms, depth - 1) for _ in range(2)]
     return source.choice(forms).format(*parts)
+
+
+SLOW = [HealthCheck.too_slow]
 
 
 class AttackTests(FilterCase):
@@ -69,7 +72,7 @@ class AttackTests(FilterCase):
         product = " * ".join(["value.n"] * 15)
         self.assertFalse(self.accepts(f"exists({product})", Record(value={"n": 2**4000})))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
     @given(JSON, JSON, st.integers(0, 2**32))
     def test_any_filter(self, value: object, other: object, seed: int) -> None:
         """No filter of what is allowed fails for any value: all operators and functions are total."""
@@ -80,7 +83,7 @@ class AttackTests(FilterCase):
             return  # a text that would be calculated with
         self.assertIn(filtering.accepts(Record(key=other, value=value)), (True, False))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
     @given(st.integers(0, 2**32))
     def test_like_python(self, seed: int) -> None:
         """Numbers are calculated with, compared and joined as in Python."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -12,9 +12,11 @@ from kafkatx.views.filter.patterns import Pattern
 
 PATTERNS = (r"a", r"^a", r"b$", r"a.b", r"\d+", r"(?i)AB|1", r"[^a]b", r"é+1", r"a(b|1)*$")
 
+SLOW = [HealthCheck.too_slow]
+
 
 class PatternTests(SynchronousTestCase):
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
     @given(st.sampled_from(PATTERNS), st.text("ab1é日\n", max_size=8))
     def test_like_python(self, pattern: str, text: str) -> None:
         """A part of a text fits where Python finds it."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.views.filter.errors import FilterError
 from kafkatx.views.filter.syntax import MOST_CHARACTERS, parse
+
+SLOW = [HealthCheck.too_slow]
 
 
 class SyntaxTests(SynchronousTestCase):
@@ -93,7 +95,7 @@ class SyntaxTests(SynchronousTestCase):
             parse(r"matches(key, '\d+')")
         self.assertEqual(caught, [])
 
-    @settings(max_examples=200)
+    @settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
     @given(st.text(max_size=40) | st.text("keyvalu.[]()'\"0 12+-*/%<>=!andorti,:\n#\\", max_size=40))
     def test_any_text(self, text: str) -> None:
         """Any text is a filter, or refused with the error of a filter."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -38,6 +38,9 @@ def message(kind: SchemaType, value: Any, number: int = 7) -> bytes:
     """Return a message as clients write it."""
     _, write = new_format(kind).writer(Schema(TEXTS[kind], kind), {}, framing.prefix(number), None)
     return write(value)
+
+
+SLOW = [HealthCheck.too_slow]
 
 
 class RegisteredCase(SynchronousTestCase):
@@ -97,7 +100,7 @@ class ReadTests(RegisteredCase):
             self.assertIn(f"schema {number}", found.fault)
             self.assertIs(found.value, MISSING)
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
     @given(st.binary(max_size=30), st.integers(1, 3))
     def test_any_payload(self, payload: bytes, number: int) -> None:
         """No payload is an error."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.views.filter.operators import MISSING
 from kafkatx.views.formats.simple import SIMPLE, recognized, unreadable
+
+SLOW = [HealthCheck.too_slow]
 
 
 class SimpleTests(SynchronousTestCase):
@@ -62,6 +64,7 @@ class SimpleTests(SynchronousTestCase):
             found = recognized(data)
             self.assertEqual((found.format, found.fault), (name, ""), data)
 
+    @settings(deadline=None, suppress_health_check=SLOW)
     @given(st.binary(max_size=50))
     def test_any_bytes(self, data: bytes) -> None:
         """No bytes are an error, and those that are shown as they are can be had back."""

@@ -15,8 +15,8 @@ from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from kafkatx.broker.console.errors import ConsoleError
+from kafkatx.broker.registry.child_process import ChildProcess
 from kafkatx.interfaces import Worker, Workers
-from kafkatx.net.child_process import ChildProcess
 from kafkatx.views.requests import FRAME, encode_frame
 
 COMMAND: Final = (sys.executable, "-m", "kafkatx.views.worker_process")

@@ -8,7 +8,7 @@ from typing import IO
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.net.child_process import ChildProcess
+from kafkatx.broker.registry.child_process import ChildProcess
 
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
 

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.console.errors import ConsoleError
-from kafkatx.broker.console.messages.processes import COMMAND, IDLE_S, ViewProcesses
+from kafkatx.broker.console.views import COMMAND, IDLE_S, ViewProcesses
 from kafkatx.views.requests import StepRequest, StepResult, ViewRequest
 from kafkatx.views.worker_process import encode_request
 from tests.broker.running import Held

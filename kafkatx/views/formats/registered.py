@@ -164,6 +164,8 @@ class RegisteredFormat:
         :raises SchemaMissed: its schema is asked for first.
         """
         is_auto = self._name == "auto"
+        if is_auto and data[:1] != b"\0" and not headers:
+            return recognized(data)  # the usual case
         try:
             reference, indexes, start = find_frame(data, headers, self._header)
         except framing.BadFrame as error:

@@ -22,6 +22,7 @@ _NUMBERS: Final = {"int": Struct(">i"), "long": Struct(">q")}
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Characters that text does not have: bytes with them are shown in hexadecimal."""
 
+_load: Final = json.JSONDecoder().decode
 STRUCTURES: Final = ("{", "[")
 """The first characters of JSON that is recognized: a number or a word may be meant as text."""
 
@@ -53,7 +54,7 @@ def as_json(data: bytes) -> Content:
     content = as_text(data)
     if not content.fault:
         try:
-            return Content("json", json.loads(content.text or ""), content.text, len(data))
+            return Content("json", _load(content.text or ""), content.text, len(data))
         except (ValueError, RecursionError) as error:
             content.fault = f"it is no JSON: {_told(error)}"
     return content
@@ -73,15 +74,18 @@ def _number(name: str) -> Decode:
 
 def recognized(data: bytes) -> Content:
     """Decode what is surely JSON (an object or a list) or text; show other bytes in hexadecimal."""
-    content = as_text(data)
-    text = content.text or ""
-    if content.fault or _CONTROLS.search(text):
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
         return as_hex(data)
     if text.lstrip()[:1] in STRUCTURES:
-        found = as_json(data)
-        if not found.fault:
-            return found
-    return content
+        try:
+            return Content("json", _load(text), text, len(data))
+        except (ValueError, RecursionError):
+            pass  # it is text
+    if _CONTROLS.search(text):
+        return as_hex(data)
+    return Content("text", text, text, len(data))
 
 
 def with_fault(content: Content, fault: str) -> Content:

@@ -75,7 +75,7 @@ class ViewProcessesTests(SynchronousTestCase):
         self.successResultOf(self.begin(processes))
 
     def test_turns(self) -> None:
-        """As many requests as processes are at work; one that is given up holds its process until it ends."""
+        """A request that is given up holds its process until it ends; others wait for one that is free."""
         held = Held()
         processes = self.processes(lambda name: held(name), most=1)
         first, second, third = (self.begin(processes) for _ in range(3))

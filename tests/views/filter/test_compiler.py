@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kafkatx.group.consumer.subscription.expression import ExpressionError
 from kafkatx.views.filter.compiler import Filter
 from kafkatx.views.filter.errors import FilterError
+from kafkatx.views.filter.functions import FUNCTIONS
 from tests.views.filter import FilterCase, Record
 
 JSON = st.recursive(
@@ -110,7 +111,11 @@ class NamesTests(FilterCase):
     def test_documented(self) -> None:
         """The examples in the documentation are filters."""
         page = Path(__file__).parents[3] / "docs" / "console-messages.md"
-        rows = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| `")]
-        self.assertGreater(len(rows), 5)
+        text = page.read_text("utf-8")
+        table = text[text.index("| filter | finds |") :].partition("\n\n")[0]
+        rows = table.splitlines()[2:]
+        self.assertGreater(len(rows), 10)
         for row in rows:
-            Filter(row.split("`")[1].replace("\\|", "|"))
+            Filter(row.split("`")[1])
+        for name in FUNCTIONS:
+            self.assertIn(f"{name}(x", text)

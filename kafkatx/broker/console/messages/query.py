@@ -1,4 +1,4 @@
-"""What a page asks for: which messages of a topic, and how they are to be seen. Pure."""
+"""The parameters of a search: which messages of a topic, and how they are to be seen. Pure."""
 
 from __future__ import annotations
 

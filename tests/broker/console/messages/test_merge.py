@@ -63,7 +63,7 @@ class MergeTests(SynchronousTestCase):
     @settings(deadline=None, suppress_health_check=SLOW)
     @given(st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=4), st.booleans())
     def test_sorted(self, times: list[list[int]], newest_first: bool) -> None:
-        """Whatever partitions bring in pieces comes out sorted and whole."""
+        """Records that partitions bring in pieces come out sorted and whole."""
         parts = [sorted(each, reverse=newest_first) for each in times]
         merge, out = Merge(range(len(parts)), newest_first), []
         left = [list(each) for each in parts]

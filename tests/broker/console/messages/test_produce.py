@@ -94,7 +94,7 @@ class ProduceTests(MessagesCase):
         self.assertIn("small-0", error["message"])
 
     def test_audit(self) -> None:
-        """What was produced is among the actions, without the message."""
+        """A record that was produced is among the actions, without its contents."""
         self.post(value="secret")
         (action,) = self.get("/actions")["items"]
         self.assertEqual(

@@ -1,4 +1,4 @@
-"""What pages ask for."""
+"""The parameters of searches."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class SchemaSourceTests(SynchronousTestCase):
         self.assertEqual(self.describe("id:7")["id:7"]["schema"], '"int"')
 
     def test_kept(self) -> None:
-        """What is kept is bounded."""
+        """The number of schemas that are kept is bounded."""
         self.describe(*(f"id:{number}" for number in range(MOST_KEPT + 50)))
         self.assertLessEqual(len(self.source._kept), MOST_KEPT)
 

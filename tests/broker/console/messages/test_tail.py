@@ -113,7 +113,7 @@ class TailTests(MessagesCase):
         self.assertTrue(reader.stream.ended)
 
     def test_many(self) -> None:
-        """As many of 1,000 tails are served as the setting allows; the others are told so."""
+        """Some of 1,000 tails are served, as the setting allows; the others are told so."""
         answers = [self.open("/messages/tail") for _ in range(1000)]
         self.assertEqual([answer.status for answer in answers], [200] * 100 + [503] * 900)
         self.assertIn("kafkatx.console.max.streams", self.value(answers[-1], 503)["error"]["message"])

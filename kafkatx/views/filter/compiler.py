@@ -52,6 +52,9 @@ class Fields(Protocol):
 
 _Evaluate: TypeAlias = Callable[[Fields], object]
 
+MOST_PATTERNS: Final = 5
+"""Regular expressions in one filter."""
+
 CONTENTS: Final = frozenset({"key", "value", "headers"})
 """The names whose values are contents of messages."""
 
@@ -84,6 +87,7 @@ class _Compiler:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self._patterns = 0
 
     def compiled(self, node: ast.expr) -> _Evaluate:
         """Return a function that evaluates a node."""
@@ -207,6 +211,9 @@ class _Compiler:
     def _matches(self, subject: ast.expr, pattern: ast.expr) -> _Evaluate:
         if not (isinstance(pattern, ast.Constant) and isinstance(pattern.value, str)):
             raise fault(pattern, "the regular expression of matches must be a text in quotes")
+        self._patterns += 1
+        if self._patterns > MOST_PATTERNS:
+            raise fault(pattern, f"it has more than {MOST_PATTERNS} regular expressions")
         try:
             fits = Pattern(pattern.value).fits
         except ExpressionError as error:

@@ -47,11 +47,15 @@ class Expression:
     """A compiled expression, which is matched against whole names.
 
     :param alphabet: the characters of the names, as for :func:`parse`.
+    :param most_states: the number of states that it may have.
     :raises ExpressionError: the expression is invalid or too large.
     """
 
-    def __init__(self, text: str, alphabet: frozenset[str] = ALPHABET) -> None:
+    def __init__(
+        self, text: str, alphabet: frozenset[str] = ALPHABET, most_states: int | None = None
+    ) -> None:
         self.text = text
+        self._most_states = MOST_STATES if most_states is None else most_states
         self._states: list[_State] = []
         begin, self._end = self._build(parse(text, alphabet))
         self._begin = frozenset((begin,))
@@ -83,7 +87,7 @@ class Expression:
     # --- building
 
     def _new(self, accepted: frozenset[str] | None = None, what: str = "") -> int:
-        if len(self._states) >= MOST_STATES:
+        if len(self._states) >= self._most_states:
             raise ExpressionError("expression too large")
         self._states.append(_State(accepted, what, []))
         return len(self._states) - 1

@@ -21,12 +21,13 @@ _ESCAPED = re.compile(r"\\x\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{2})")
 class TextExpression:
     """An expression that is matched against whole texts.
 
+    :param most_states: as of :class:`Expression`.
     :raises ExpressionError: it is invalid, or too large.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most_states: int | None = None) -> None:
         self._known = _characters(text)
-        self._expression = Expression(text, self._known | {OTHER})
+        self._expression = Expression(text, self._known | {OTHER}, most_states)
 
     def matches(self, text: str) -> bool:
         """Return True if a text matches as a whole; each has a limit of work of its own.

@@ -41,7 +41,7 @@ help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
 	@echo '                          (PORT=9192, DATA=DIR, OPTIONS="--set name=value" change that)'
 	@echo 'make zookeeper            start a ZooKeeper for trials on 127.0.0.1:2181, data under ./zookeeper-data (PORT=, DATA=)'
-	@echo 'make demo [INPUT=FILE]    lines of FILE (or the git history) through a broker and PySpark to Parquet'
+	@echo 'make demo [INPUT=FILE]    a tour: lines of FILE (or the git history) through three brokers and PySpark to Parquet, and the console'
 	@echo 'make demo-pipeline        two data centres, a mirror, ingestion by PySpark and the audit of all that went through'
 	@echo '                          (INPUT=FILE; DROP=1 loses a message on purpose; KEEP=DIR keeps everything; needs Java)'
 	@echo 'make install              create .venv with kafkatx and every extra (PYTHON=python3.12 chooses one)'

@@ -1,14 +1,16 @@
-"""The demonstration: a broker of its own, a topic, PySpark, Parquet, and a table of what was in there.
+"""The demonstration: a cluster, a topic, a killed broker, PySpark, Parquet, a plot, and the console.
 
-A program, which nothing imports: like the other programs it stands on the top floor, and may start a broker.
+A program, which nothing imports: like the other programs it stands on the top floor, and may start brokers.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -16,36 +18,48 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from kafkatx.blocking import Admin, Cluster, Writer
-from kafkatx.demo.lines import Lines, first_field, open_lines
+from kafkatx.blocking import Cluster
+from kafkatx.demo.cluster import COPIES, GROUP, TOPIC, Kill, Readers, make_cluster, produce, send_again
+from kafkatx.demo.lines import Lines, open_lines
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.names import printable
 from kafkatx.scratch import Scratch
 from kafkatx.spark.session import check_java, spark_session
-from kafkatx.testing import EmbeddedBroker
+from kafkatx.testing import EmbeddedCluster
 
 if TYPE_CHECKING:
     from kafkatx.demo.facts import Facts
 
-TOPIC = "lines"
 SPARK_LOG = "spark.log"
-PARTITIONS = 2
-MAX_LINE_BYTES = 16 << 20
+KEPT_LINES = 10_000
+"""Lines that are sent again while somebody looks around."""
+
+PAUSE_S = 0.05
+READ_S = 60.0
 
 
 @click.command()
 @click.argument("file", required=False)
 @click.option("--to", metavar="DIR", help="Directory for the Parquet files; new or empty.")
-def main(file: str | None, to: str | None) -> None:
-    """Send the lines of FILE (plain text; - is standard input) through a broker and PySpark to Parquet.
+@click.option(
+    "--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="Brokers of the cluster."
+)
+@click.option(
+    "--stay/--no-stay",
+    default=None,
+    help="Keep the cluster until Ctrl-C, with lines that are sent again.  [default: at a terminal]",
+)
+def main(file: str | None, to: str | None, brokers: int, stay: bool | None) -> None:
+    """Send the lines of FILE (plain text; - is standard input) through a cluster and PySpark to Parquet.
 
-    Then tell what was in there. Without FILE, take the history of the git repository that this is run in.
+    On the way a broker is killed. Then tell what was in the lines, and where to look. Without FILE, take the
+    history of the git repository that this is run in.
     """
     console = Console(highlight=False)
     try:
         check_java(os.environ)
         with open_lines(file) as lines:
-            run(console, lines, target(to))
+            run(console, lines, target(to), brokers, sys.stdout.isatty() if stay is None else stay)
     except KafkaTXError as error:
         raise click.ClickException(str(error)) from error
 
@@ -66,58 +80,98 @@ def target(to: str | None) -> str:
     return os.path.abspath(to)
 
 
-def run(console: Console, lines: Lines, to: str) -> None:
+def run(console: Console, lines: Lines, to: str, brokers: int, stay: bool) -> None:
     """Do all of it, telling each step.
 
     :raises KafkaTXError: a step failed.
     """
-    settings = {"message.max.bytes": str(MAX_LINE_BYTES)}
-    with EmbeddedBroker(settings, run_in="process") as broker:
-        console.print(f"broker    listens on {broker.bootstrap}")
-        began = time.monotonic()
-        with Cluster(broker.bootstrap) as cluster:
-            count = _produce_shown(console, cluster, lines)
-        console.print(
-            f"produced  {count:,} lines of {escape(printable(lines.title))} into topic {TOPIC!r} "
-            f"in {time.monotonic() - began:.1f} s",
-            soft_wrap=True,
-        )
-        _ingest(console, broker.bootstrap, lines.title, count, to)
+    with make_cluster(brokers) as cluster:
+        first = next(iter(cluster.brokers.values()))
+        console.print(f"cluster   {_counted(brokers, 'broker')} at {cluster.bootstrap}")
+        console.print(f"console   {first.http}/console/", soft_wrap=True)
+        kept: deque[bytes] = deque(maxlen=KEPT_LINES)
+        count = _pass_through(console, cluster, lines, kept)
+        picture = _ingest(console, cluster.bootstrap, lines.title, count, to)
+        _show_links(console, first.http if stay else None, to, picture)
+        if stay:
+            _stay(console, cluster, kept)
 
 
-def produce(cluster: Cluster, lines: Iterable[bytes], advance: Callable[[int], object]) -> int:
-    """Write each line as a record whose key is its first field; return how many there were.
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
-    :param advance: called now and then with the bytes read since the last call.
+
+def _pass_through(console: Console, cluster: EmbeddedCluster, lines: Lines, kept: deque[bytes]) -> int:
+    """Write the lines, while a group reads them; return how many there are.
+
+    :raises KafkaTXError: lines could not be written, or were not read.
     """
-    Admin(cluster).create_topic(TOPIC, PARTITIONS)
-    count = passed = 0
-    with Writer(cluster, TOPIC) as writer:
-        for count, line in enumerate(lines, 1):
-            writer.send(line, first_field(line))
-            passed += len(line) + 1
-            if not count % 1000:
-                advance(passed)
-                passed = 0
-    advance(passed)
+    began_s = time.monotonic()
+    copies = min(COPIES, len(cluster.brokers))
+    kill = Kill(cluster, lambda text: console.print(text, soft_wrap=True))
+    columns = TextColumn("produced "), BarColumn(), DownloadColumn()
+    with (
+        Cluster(cluster.bootstrap) as client,
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+    ):
+        task = progress.add_task("", total=lines.size_bytes)
+        count = produce(client, _keep(lines, kept), copies, kill, lambda size: progress.advance(task, size))
+    console.print(
+        f"produced  {count:,} lines of {escape(printable(lines.title))} into topic {TOPIC!r} "
+        f"({_counted(copies, 'copy') if copies == 1 else f'{copies} copies'}) "
+        f"in {time.monotonic() - began_s:.1f} s",
+        soft_wrap=True,
+    )
+    with Readers(cluster.bootstrap) as readers:
+        if not readers.wait(count, READ_S):
+            raise SettingError(f"{count:,} lines were produced, and group {GROUP!r} read {readers.count:,}")
+    console.print(f"consumed  {readers.count:,} lines by group {GROUP!r}: every one, and each once")
     return count
 
 
-def _produce_shown(console: Console, cluster: Cluster, lines: Lines) -> int:
-    columns = TextColumn("produced "), BarColumn(), DownloadColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=lines.size_bytes)
-        return produce(cluster, lines, lambda size: progress.advance(task, size))
+def _keep(lines: Lines, kept: deque[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        kept.append(line)
+        yield line
 
 
-def _ingest(console: Console, bootstrap: str, title: str, count: int, to: str) -> None:
-    """Topic -> Parquet -> facts.
+def _show_links(console: Console, url: str | None, to: str, picture: str | None) -> None:
+    """Tell what can be looked at; *url* is None if the cluster ends now."""
+    console.print("\nTo look at:")
+    if url is not None:
+        _show_link(console, f"{url}/console/", "the cluster")
+        _show_link(console, f"{url}/console/#/topics/{TOPIC}/messages", "its messages")
+        _show_link(console, f"{url}/console/#/groups/{GROUP}", "who reads them, and how far behind")
+        _show_link(console, f"{url}/metrics", "its metrics, for Prometheus")
+    _show_link(console, to, "the table, in Parquet")
+    if picture is not None:
+        _show_link(console, picture, "its plot")
+
+
+def _show_link(console: Console, address: str, what: str) -> None:
+    console.print(f"  {what}: {escape(printable(address))}", soft_wrap=True)
+
+
+def _stay(console: Console, cluster: EmbeddedCluster, kept: deque[bytes]) -> None:
+    """Send lines again, which a group reads, until Ctrl-C."""
+    console.print("\nLines are sent again, for something to see. Ctrl-C ends it.")
+    with Readers(cluster.bootstrap):
+        try:
+            while True:
+                send_again(cluster.bootstrap, kept or [b""], PAUSE_S)
+        except KeyboardInterrupt:
+            console.print("stopped")
+
+
+def _ingest(console: Console, bootstrap: str, title: str, count: int, to: str) -> str | None:
+    """Topic -> Parquet -> facts; return the path of their plot, None without one.
 
     :raises SettingError: Spark failed, or has not got every line.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    from kafkatx.demo.picture import plot
     from kafkatx.demo.report import print_report
 
     with Scratch() as scratch:
@@ -133,6 +187,7 @@ def _ingest(console: Console, bootstrap: str, title: str, count: int, to: str) -
     print_report(console, title, facts)
     if facts.rows != count:
         raise SettingError(f"{count:,} lines were produced and {facts.rows:,} rows ingested")
+    return plot(facts, printable(title), to)
 
 
 def _load(console: Console, bootstrap: str, to: str, scratch: str) -> tuple[Facts, float]:

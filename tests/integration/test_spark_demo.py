@@ -45,7 +45,10 @@ class DemoTests(SynchronousTestCase):
         return str(path)
 
     def test_access_log(self) -> None:
-        """A log goes through to Parquet, its facts are printed, and nothing else is: no noise of Spark's."""
+        """A log goes through to Parquet though a broker is killed, and its facts are printed and drawn.
+
+        Nothing else is printed: no noise of Spark's.
+        """
         data, facts = small_log()
         parquet = str(self.folder / "parquet")
         done = self.run_demo(self.file(data), "--to", parquet)
@@ -54,7 +57,12 @@ class DemoTests(SynchronousTestCase):
         client, lines = facts.busiest_clients[0]
         hour, most = facts.busiest_hour
         for expected in (
+            "cluster 3 brokers at 127.0.0.1:",
+            "a leader, after 100 lines (kill -9); the next were acknowledged",
             "produced 200 lines of",
+            "consumed 200 lines by group 'readers': every one, and each once",
+            f"the table, in Parquet: {parquet}",
+            f"its plot: {parquet}/_lines-per-hour.png",
             "ingested 200 rows with PySpark into Parquet in",
             f"rows 200 distinct keys {facts.clients} {client}: {lines}",
             "lines with a time 200",
@@ -62,13 +70,14 @@ class DemoTests(SynchronousTestCase):
             f"{hour:%Y-%m-%d %H:00} {most} ████",
         ):
             self.assertIn(expected, squeezed)
+        self.assertNotIn("/console/#", done.stdout, "the cluster has ended")
         self.assertEqual(shared_spark().read.parquet(parquet).count(), 200)
 
     def test_any_bytes(self) -> None:
         """Bytes that are no text go through, and come out as they were."""
         data = bytes(range(256)) * 20 + b"\n\n" + b"\xff" * 100_000 + b"\nlast"
         parquet = str(self.folder / "parquet")
-        done = self.run_demo("-", "--to", parquet, data=data)
+        done = self.run_demo("-", "--to", parquet, "--brokers", "1", data=data)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         values = [bytes(row.value) for row in shared_spark().read.parquet(parquet).collect()]
         self.assertEqual(sorted(values), sorted(data.split(b"\n")))

@@ -35,7 +35,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
+.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -65,6 +65,7 @@ help:
 	@echo '                          killed KILLS=5 times each, and all counts are right (RATE=200, SEED=1; needs Java and Maven)'
 	@echo 'make copiers [BROKERS=3]  transactional copiers of all clients at once, killed with their brokers for MINUTES=10, and'
 	@echo '                          the check that each record was copied once (CLIENTS="java-4 librdkafka", SEED=1)'
+	@echo 'make long                 tests with Spark that are too long for make test (ten minutes; one needs shared/data/access.log.gz)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make fuzz-logins          100,000 damaged frames before a login, and as many after it (FRAMES=)'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
@@ -132,6 +133,9 @@ documents: install
 
 tests: install
 	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)
+
+long: install
+	@$(BIN)/python -m tests.run tests.long
 
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
 interop: install .interop/jars .interop/jars-0.8

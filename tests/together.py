@@ -32,6 +32,9 @@ SHARING = 3
 SPLIT = ("attack", "broker", "client", "integration", "log")
 """Packages that are more than one job."""
 
+LEFT_OUT = "long"
+"""The package of tests that have a target of their own."""
+
 MOST_S = 1500
 TIMED = re.compile(r"^(\d+\.\d) s  (\S+)$", re.MULTILINE)
 """A line of :mod:`tests.run` about one of its slowest tests."""
@@ -53,7 +56,7 @@ class Counted(NamedTuple):
 
 
 def jobs(root: Path) -> list[str]:
-    """Return packages and modules with all tests under *root*, separated by spaces where a job has several.
+    """Return packages and modules with the tests under *root*, separated by spaces where a job has several.
 
     The slow ones come first; those with Spark, which keep a processor busy, are spread among those that wait.
     """
@@ -61,6 +64,8 @@ def jobs(root: Path) -> list[str]:
     sharing = []
     for path in sorted(root.rglob("test_*.py")):
         parts = path.relative_to(root.parent).with_suffix("").parts
+        if parts[1] == LEFT_OUT:
+            continue
         name = ".".join(parts[: 3 if parts[1] in SPLIT else 2])
         if parts[1] == "integration" and "shared_spark()" in path.read_text(encoding="utf-8"):
             sharing.append(name)

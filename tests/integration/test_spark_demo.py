@@ -18,7 +18,9 @@ from tests.integration.spark import shared_spark
 TIMEOUT_S = 300.0
 
 
-class DemoTests(SynchronousTestCase):
+class DemoCase(SynchronousTestCase):
+    """Runs the demonstration in a folder of its own."""
+
     def setUp(self) -> None:
         """A folder for the test's files."""
         self.folder = Path(self.mktemp()).resolve()
@@ -44,6 +46,8 @@ class DemoTests(SynchronousTestCase):
         path.write_bytes(data)
         return str(path)
 
+
+class DemoTests(DemoCase):
     def test_access_log(self) -> None:
         """A log goes through to Parquet though a broker is killed, and its facts are printed and drawn.
 
@@ -72,15 +76,6 @@ class DemoTests(SynchronousTestCase):
             self.assertIn(expected, squeezed)
         self.assertNotIn("/console/#", done.stdout, "the cluster has ended")
         self.assertEqual(shared_spark().read.parquet(parquet).count(), 200)
-
-    def test_any_bytes(self) -> None:
-        """Bytes that are no text go through, and come out as they were."""
-        data = bytes(range(256)) * 20 + b"\n\n" + b"\xff" * 100_000 + b"\nlast"
-        parquet = str(self.folder / "parquet")
-        done = self.run_demo("-", "--to", parquet, "--brokers", "1", data=data)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        values = [bytes(row.value) for row in shared_spark().read.parquet(parquet).collect()]
-        self.assertEqual(sorted(values), sorted(data.split(b"\n")))
 
     def test_mistakes(self) -> None:
         """A user's mistake ends it with 1 and one line, before anything is started."""

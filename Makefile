@@ -139,7 +139,7 @@ long: install
 
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
 interop: install .interop/jars .interop/jars-0.8
-	@$(BIN)/python -m tests.run tests.interop.acls tests.interop.assignors tests.interop.client_consumer tests.interop.client_suite \
+	@$(BIN)/python -m tests.run tests.interop.acls tests.interop.assignors tests.interop.client_consumer tests.interop.client_metrics tests.interop.client_suite \
 	  tests.interop.client_transactions \
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.logins tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \

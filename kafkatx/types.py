@@ -169,6 +169,8 @@ class ClusterState:
     """Dynamic settings by broker id; "" for the defaults of all brokers."""
     group_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """The configs of groups (resource type GROUP) by group id, without groups that have none."""
+    client_metrics_configs: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """The subscriptions to metrics of clients (resource type CLIENT_METRICS) by name."""
     client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
     """The quotas of each entity by name, without entities that have none."""
     scram_credentials: Mapping[str, Mapping[str, str]] = attrs.field(default=MappingProxyType({}), repr=False)

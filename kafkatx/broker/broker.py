@@ -35,7 +35,7 @@ from kafkatx.broker.requests.slices import Slices
 from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.config import BrokerConfig
 from kafkatx.config.alter import usable_broker_configs
-from kafkatx.config.table import replication
+from kafkatx.config.table import network, replication
 from kafkatx.config.table.security import acls
 from kafkatx.counts import RequestCounts
 from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, Workers
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kafkatx.broker.coordinator.transactions.markers import MarkerSender
     from kafkatx.broker.coordinator.transactions.verification import TransactionVerifier
     from kafkatx.broker.requests.fetch_sessions import FetchSessions
+    from kafkatx.broker.telemetry.telemetry import ClientTelemetry
     from kafkatx.networkclient.connection import MakeEndpoint
 
 
@@ -80,6 +81,7 @@ class Broker:
     :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
     :ivar reads_by_rack: consumers are sent to replicas in their racks (KIP-392).
     :ivar authorization: what principals may do; None: everything.
+    :ivar explained: explanations of slow groups and clients that are under way.
     :ivar cold_reads: reads of fetch requests that had to wait for the disk.
     :ivar request_counts: counts for each version of each API at each listener that was used.
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
@@ -113,6 +115,7 @@ class Broker:
         self.inter_broker_port: int | None = None
         self.features_epoch = now_ms()
         self.cold_reads = 0
+        self.explained = 0
         self.request_counts: list[RequestCounts] = []
         selector = config[replication.REPLICA_SELECTOR_CLASS]
         self.reads_by_rack = selector is not None and selector.endswith(replication.BY_RACK)
@@ -243,6 +246,20 @@ class Broker:
         from kafkatx.broker.requests.fetch_sessions import FetchSessions  # not needed for a start
 
         return FetchSessions(self.config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
+
+    @cached_property
+    def telemetry(self) -> ClientTelemetry:
+        """The metrics that clients push."""
+        from kafkatx.broker.telemetry.telemetry import ClientTelemetry  # with the first client that asks
+
+        return ClientTelemetry(
+            self.metadata,
+            self.clock,
+            lambda: self.workers("telemetry"),
+            self.limited_log,
+            self.config[network.TELEMETRY_MAX_BYTES],
+            self.config[network.TELEMETRY_MAX_VALUES],
+        )
 
     @cached_property
     def marker_writer(self) -> MarkerWriter:

@@ -9,21 +9,26 @@ from twisted.logger import Logger
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.requests.quotation import quoted
+from kafkatx.broker.telemetry.subscriptions import check as check_subscription
 from kafkatx.config import topic_value, validate_topic_configs
 from kafkatx.config.alter import Alteration, altered, broker_row, check_broker_configs
 from kafkatx.config.group_config import check_group_configs
 from kafkatx.config.table import consumer_group as group_table
 from kafkatx.config.table import topic as topic_table
 from kafkatx.config.table.row import Setting
+from kafkatx.config.telemetry import client_metrics_config
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange
 from kafkatx.types import ALL_BROKERS
 
-TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 """The types of resources with configs."""
 
 MOST_GROUPS = 10_000
 """The most groups that may have configs of their own: any client can give any group some."""
+
+MOST_SUBSCRIPTIONS = 1000
+"""The most subscriptions to metrics of clients: each new client is compared with all of them."""
 
 _log = Logger()
 
@@ -31,7 +36,7 @@ _log = Logger()
 async def replace(
     broker: Broker, kind: int, name: str, configs: Mapping[str, str | None], validate_only: bool
 ) -> None:
-    """Replace all configs of a topic, broker or group (AlterConfigs).
+    """Replace all configs of a resource (AlterConfigs).
 
     :raises RequestError: the configs are invalid; nothing is changed then.
     """
@@ -50,7 +55,7 @@ async def replace(
 async def alter(
     broker: Broker, kind: int, name: str, alterations: Sequence[Alteration], validate_only: bool
 ) -> None:
-    """Change some configs of a topic, broker or group (IncrementalAlterConfigs).
+    """Change some configs of a resource (IncrementalAlterConfigs).
 
     :raises RequestError: one of the changes is invalid; nothing is changed then.
     """
@@ -61,6 +66,8 @@ async def alter(
         config = config.with_dynamic(brokers, {})
 
     def in_effect(setting: Setting[object]) -> Any:
+        if kind == CLIENT_METRICS:
+            return setting.default
         return topic_value(config, {}, setting) if kind == TOPIC else config[setting]
 
     def change(old: Mapping[str, str]) -> Mapping[str, str]:
@@ -79,6 +86,8 @@ def _alter(
         return _alter_broker(broker, name, names, change, validate_only)
     if kind == GROUP:
         return _alter_group(broker, name, names, change, validate_only)
+    if kind == CLIENT_METRICS:
+        return _alter_client_metrics(broker, name, names, change, validate_only)
     raise not_offered(kind)
 
 
@@ -145,6 +154,30 @@ async def _alter_group(
         _log.info("changed configs of group {group}: {names}", group=quoted(name), names=_listed(names))
 
 
+async def _alter_client_metrics(
+    broker: Broker, name: str, names: Collection[str], change: ConfigChange, validate_only: bool
+) -> None:
+    known = broker.metadata.state.client_metrics_configs
+    if name not in known and len(known) >= MOST_SUBSCRIPTIONS:
+        raise RequestError(
+            ErrorCode.POLICY_VIOLATION, f"there are {MOST_SUBSCRIPTIONS} subscriptions; remove others first"
+        )
+
+    def checked(old: Mapping[str, str]) -> Mapping[str, str]:
+        new = change(old)
+        check_subscription(name, new)
+        return new
+
+    checked(known.get(name, {}))
+    if not validate_only:
+        await broker.metadata.alter_client_metrics_configs(name, checked)
+        _log.info(
+            "changed subscription {name} to metrics of clients: {names}",
+            name=quoted(name),
+            names=_listed(names),
+        )
+
+
 def _listed(names: Collection[str]) -> str:
     return quoted(", ".join(sorted(names)))
 
@@ -176,6 +209,7 @@ _ROWS: Mapping[int, Callable[[str], Setting[object] | None]] = {
     TOPIC: topic_table.ALL_SETTINGS.get,
     BROKER: broker_row,
     GROUP: group_table.SETTINGS.get,
+    CLIENT_METRICS: client_metrics_config.SETTINGS.get,
 }
 
 
@@ -184,5 +218,8 @@ def not_offered(kind: int) -> RequestError:
     if kind == BROKER_LOGGER:
         why = "resource type 8: kafkatx has no loggers whose levels could be changed; it logs by Twisted's"
     else:
-        why = f"Unknown resource type {kind}: only topics (2), brokers (4) and groups (32) have configs"
+        why = (
+            f"Unknown resource type {kind}: only topics (2), brokers (4), client metrics (16) and groups (32)"
+            " have configs"
+        )
     return RequestError(ErrorCode.INVALID_REQUEST, why)

@@ -22,12 +22,14 @@ from kafkatx.cli.broker.plugins import plugins
 from kafkatx.cli.broker.status import status
 from kafkatx.cli.broker.stop import stop
 from kafkatx.cli.broker.up import up
+from kafkatx.cli.client_metrics.client_metrics import client_metrics
 from kafkatx.cli.cluster.cluster import cluster
 from kafkatx.cli.cluster.configs import configs
 from kafkatx.cli.cluster.logdirs import logdirs
 from kafkatx.cli.cluster.offsets import offsets
 from kafkatx.cli.cluster.records import records
 from kafkatx.cli.cluster.topics import topics
+from kafkatx.cli.explanations.explanations import explain_client, explain_lag
 from kafkatx.cli.groups.groups import groups
 from kafkatx.cli.log.log import log
 from kafkatx.cli.messages.consume import consume
@@ -99,6 +101,7 @@ kafkatx.add_command(groups)
 kafkatx.add_command(transactions)
 kafkatx.add_command(configs)
 kafkatx.add_command(quotas)
+kafkatx.add_command(client_metrics)
 kafkatx.add_command(log)
 kafkatx.add_command(schemas)
 kafkatx.add_command(mirror)
@@ -110,6 +113,8 @@ kafkatx.add_command(tls)
 kafkatx.add_command(users)
 kafkatx.add_command(acls)
 kafkatx.add_command(explain_access)
+kafkatx.add_command(explain_lag)
+kafkatx.add_command(explain_client)
 
 
 def run(arguments: Sequence[str] | None, closed: Sequence[str] = ()) -> int:

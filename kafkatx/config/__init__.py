@@ -16,6 +16,7 @@ from kafkatx.config.describe import (
     Synonym,
     describe_all_brokers,
     describe_broker,
+    describe_client_metrics,
     describe_group,
     describe_topic,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Synonym",
     "describe_all_brokers",
     "describe_broker",
+    "describe_client_metrics",
     "describe_group",
     "describe_topic",
     "log_config",

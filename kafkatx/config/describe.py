@@ -10,6 +10,7 @@ from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.group_config import RANGES, group_value
 from kafkatx.config.table import consumer_group, topic
 from kafkatx.config.table.row import ConfigType, Setting, format_value
+from kafkatx.config.telemetry import client_metrics_config
 from kafkatx.config.topic_config import DEFAULT_FROM, topic_value
 
 
@@ -22,6 +23,7 @@ class ConfigSource(enum.IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_CLIENT_METRICS = 7
     DYNAMIC_GROUP = 8
 
 
@@ -82,6 +84,19 @@ def describe_group(config: BrokerConfig, group_configs: Mapping[str, str]) -> li
         )
         for setting in consumer_group.SETTINGS.values()
     ]
+
+
+def describe_client_metrics(configs: Mapping[str, str]) -> list[ConfigEntry]:
+    """Return every config of a subscription to metrics of clients; it need not exist."""
+    entries = []
+    for setting in client_metrics_config.SETTINGS.values():
+        own = configs.get(setting.name)
+        synonyms = [Synonym(setting.name, format_value(setting.default), ConfigSource.DEFAULT)]
+        if own is not None:
+            synonyms.insert(0, Synonym(setting.name, own, ConfigSource.DYNAMIC_CLIENT_METRICS))
+        value = setting.default if own is None else setting.parse(own)
+        entries.append(_entry(setting, value, synonyms, read_only=False))
+    return entries
 
 
 def describe_all_brokers(config: BrokerConfig) -> list[ConfigEntry]:

@@ -90,8 +90,10 @@ class EmbeddedData:
             topics=loaded.topics,
             broker_configs=loaded.broker_configs,
             group_configs=loaded.group_configs,
+            client_metrics_configs=loaded.client_metrics_configs,
             client_quotas=loaded.client_quotas,
             scram_credentials=loaded.scram_credentials,
+            acls=loaded.acls,
         )
         return Content(broker_id, state, loaded.recorded, database.allocate_producer_ids(0).start)
 

@@ -145,6 +145,12 @@ class IMetadataStore(Interface):
         :return: as :meth:`alter_topic_configs`.
         """
 
+    def alter_client_metrics_configs(subscription: str, change: ConfigChange) -> Deferred[None]:
+        """Change the configs of a subscription to metrics of clients; without configs it does not exist.
+
+        :return: as :meth:`alter_topic_configs`.
+        """
+
     def alter_client_quotas(changes: Mapping[QuotaEntity, Mapping[str, float | None]]) -> Deferred[None]:
         """Set and remove client quotas. After a crash all of the changes are made, or none.
 

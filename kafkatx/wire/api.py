@@ -126,9 +126,13 @@ DESCRIBE_TRANSACTIONS: Final = Api(65, "DescribeTransactions", range(1), flexibl
 LIST_TRANSACTIONS: Final = Api(66, "ListTransactions", range(3), flexible_since=0)
 CONSUMER_GROUP_HEARTBEAT: Final = Api(68, "ConsumerGroupHeartbeat", range(2), flexible_since=0)
 CONSUMER_GROUP_DESCRIBE: Final = Api(69, "ConsumerGroupDescribe", range(2), flexible_since=0)
+GET_TELEMETRY_SUBSCRIPTIONS: Final = Api(71, "GetTelemetrySubscriptions", range(1), flexible_since=0)
+PUSH_TELEMETRY: Final = Api(72, "PushTelemetry", range(1), flexible_since=0)
 LIST_CONFIG_RESOURCES: Final = Api(74, "ListConfigResources", range(2), flexible_since=0)
 DESCRIBE_TOPIC_PARTITIONS: Final = Api(75, "DescribeTopicPartitions", range(1), flexible_since=0)
 DESCRIBE_MIRRORS: Final = Api(10100, "DescribeMirrors", range(1), flexible_since=0, listed=False)
+DESCRIBE_CLIENT_METRICS: Final = Api(10101, "DescribeClientMetrics", range(1), flexible_since=0, listed=False)
+DESCRIBE_EXPLANATIONS: Final = Api(10102, "DescribeExplanations", range(1), flexible_since=0, listed=False)
 
 APIS: Final = table(
     [
@@ -184,9 +188,13 @@ APIS: Final = table(
         LIST_TRANSACTIONS,
         CONSUMER_GROUP_HEARTBEAT,
         CONSUMER_GROUP_DESCRIBE,
+        GET_TELEMETRY_SUBSCRIPTIONS,
+        PUSH_TELEMETRY,
         LIST_CONFIG_RESOURCES,
         DESCRIBE_TOPIC_PARTITIONS,
         DESCRIBE_MIRRORS,
+        DESCRIBE_CLIENT_METRICS,
+        DESCRIBE_EXPLANATIONS,
     ]
 )
 

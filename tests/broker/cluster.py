@@ -289,6 +289,15 @@ class FakeMetadataStore(FakeReplicas):
 
         return self._command("alter_group_configs", (group_id, change), carry_out)
 
+    def alter_client_metrics_configs(self, subscription: str, change: ConfigChange) -> Deferred[None]:
+        """See IMetadataStore."""
+
+        def carry_out() -> None:
+            before = self.state.client_metrics_configs
+            self.change(client_metrics_configs=_altered(before, subscription, change))
+
+        return self._command("alter_client_metrics_configs", (subscription, change), carry_out)
+
     def alter_client_quotas(
         self, changes: Mapping[QuotaEntity, Mapping[str, float | None]]
     ) -> Deferred[None]:

@@ -7,14 +7,18 @@ import uuid
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.acls import AclBinding
 from kafkatx.daemon.embedded_data import EmbeddedData
 from kafkatx.errors import SettingError, StateLost
 from kafkatx.log.checkpoint import GENERATION, encode_generation
 from kafkatx.log.inspect.paths import LogDirInUse, locked
 from kafkatx.metadata.embedded.database import ClusterDatabase
 from kafkatx.metadata.embedded.location import FILE_NAME
+from kafkatx.testing.contracts.security.acl_store import READ
+from kafkatx.testing.contracts.security.acl_store import TOPIC as PATTERN
 from kafkatx.types import PartitionState, Topic
 
+ALLOWED = AclBinding(PATTERN, READ)
 TOPIC = Topic("t", uuid.UUID(int=9), (PartitionState(3, 0, (3,), (3,)),), {"retention.ms": "5"})
 
 
@@ -33,6 +37,8 @@ class EmbeddedDataTests(SynchronousTestCase):
         database.register(3, "cluster")
         database.create_topic(TOPIC)
         database.alter_group_configs("g", lambda _: {"a": "b"})
+        database.alter_client_metrics_configs("s", lambda _: {"metrics": "*"})
+        database.alter_acls([ALLOWED], [])
         database.allocate_producer_ids(2000)
         database.record({"0": self.paths[0]}, [], [])
         database.close()
@@ -49,6 +55,8 @@ class EmbeddedDataTests(SynchronousTestCase):
         self.assertEqual((content.broker_id, content.state.cluster_id), (3, "cluster"))
         self.assertEqual(content.state.topics, {"t": TOPIC})
         self.assertEqual(content.state.group_configs, {"g": {"a": "b"}})
+        self.assertEqual(content.state.client_metrics_configs, {"s": {"metrics": "*"}})
+        self.assertEqual(content.state.acls, {ALLOWED.pattern: frozenset([ALLOWED.entry])})
         self.assertEqual(content.recorded.log_dirs, {"0": self.paths[0]})
         self.assertEqual(content.next_producer_id, 2000)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import uuid
 from collections.abc import Iterator
 
 from kafkatx.records.batch import Record
@@ -63,9 +64,11 @@ from kafkatx.wire.messages.delete_records import (
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
+from kafkatx.wire.messages.describe_client_metrics import DescribeClientMetricsRequest
 from kafkatx.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafkatx.wire.messages.describe_explanations import DescribeExplanationsRequest
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -78,6 +81,7 @@ from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartit
 from kafkatx.wire.messages.end_txn import EndTxnRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafkatx.wire.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from kafkatx.wire.messages.heartbeat import HeartbeatRequest
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -97,6 +101,7 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafkatx.wire.messages.push_telemetry import PushTelemetryRequest
 from kafkatx.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkatx.wire.messages.sasl_handshake import SaslHandshakeRequest
 from kafkatx.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
@@ -116,6 +121,10 @@ from tests.integration.raw import request_frame
 
 NO_SUCH_REPLICATION = 3
 """More replicas than there are brokers: what slips through damaged must not fill the disk with topics."""
+
+INSTANCE = uuid.UUID(int=714)
+PUSHED = bytes.fromhex("0a1512130a110a016d2a0c0a0a21000000000000f03f3a00")
+"""OpenTelemetry's MetricsData with one gauge."""
 
 EXTREMES = (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFE, 0, 0x00FFFFFF, 0x7FFF7FFF)
 EXTREME_VARINT = b"\xff\xff\xff\xff\x0f"
@@ -175,8 +184,12 @@ def _of_the_cluster(topic: str) -> dict[int, Message]:
         34: AlterReplicaLogDirsRequest(moves),
         55: describe_quorum.DescribeQuorumRequest([quorum]),
         57: UpdateFeaturesRequest(1000, [FeatureUpdateKey("group.version", 1)], True),
-        74: ListConfigResourcesRequest([2, 4, 32]),
+        71: GetTelemetrySubscriptionsRequest(INSTANCE),
+        72: PushTelemetryRequest(INSTANCE, 7, False, 0, PUSHED),
+        74: ListConfigResourcesRequest([2, 4, 16, 32]),
         75: describe_topic_partitions.DescribeTopicPartitionsRequest([described], 10, cursor),
+        10102: DescribeExplanationsRequest("group", None),
+        10101: DescribeClientMetricsRequest("app", ["org.apache.kafka."], 10),
         10100: describe_mirrors.DescribeMirrorsRequest(
             ["dc1"], [topic], 10, describe_mirrors.Cursor(topic, 1)
         ),

@@ -126,6 +126,7 @@ CREATING = "missing topics that would be created"
 CONFIGS = "configs in the reply"
 OPERATIONS = "authorized operations of the cluster in the reply"
 ONE_ID, OF_BROKERS = "versions 0 to 3", "version 4 on, of brokers"
+OF_GROUP, OF_CLIENT_ID = "of a group", "of a client id"
 FOR_GROUP, FOR_TRANSACTION = "for a group", "for a transactional id"
 FOR_TOPIC, FOR_BROKER, FOR_GROUP_CONFIGS = "configs of a topic", "configs of a broker", "configs of a group"
 SUBSCRIBED, ASSIGNED = "topics that are subscribed to by name", "topics of members"
@@ -314,6 +315,8 @@ ROWS = (
         ),
         "groups.consumer_describe",
     ),
+    Row(a.GET_TELEMETRY_SUBSCRIPTIONS),
+    Row(a.PUSH_TELEMETRY),
     Row(a.LIST_CONFIG_RESOURCES, (_cluster(_O.DESCRIBE_CONFIGS),)),
     Row(
         a.DESCRIBE_TOPIC_PARTITIONS,
@@ -324,6 +327,15 @@ ROWS = (
         "topics.describe_partitions",
     ),
     Row(a.DESCRIBE_MIRRORS, (_cluster(_O.DESCRIBE),)),
+    Row(a.DESCRIBE_CLIENT_METRICS, (_cluster(_O.DESCRIBE),)),
+    Row(
+        a.DESCRIBE_EXPLANATIONS,
+        (
+            _special(_REQUEST, _O.DESCRIBE, _R.GROUP, when=OF_GROUP),
+            _special(_REQUEST, _O.DESCRIBE, _R.CLUSTER, when=OF_CLIENT_ID),
+        ),
+        "explanations.check",
+    ),
 )
 
 DEMANDS: Mapping[int, Row] = MappingProxyType({row.api.key: row for row in ROWS})

@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.configs import (
     BROKER,
+    CLIENT_METRICS,
     GROUP,
     TOPIC,
     check_broker_name,
@@ -17,7 +18,14 @@ from kafkatx.broker.configs import (
 )
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext, error_message
-from kafkatx.config import ConfigEntry, describe_all_brokers, describe_broker, describe_group, describe_topic
+from kafkatx.config import (
+    ConfigEntry,
+    describe_all_brokers,
+    describe_broker,
+    describe_client_metrics,
+    describe_group,
+    describe_topic,
+)
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.types import ALL_BROKERS
 from kafkatx.wire.messages.describe_configs import (
@@ -72,6 +80,12 @@ def _entries(broker: Broker, asked: DescribeConfigsResource) -> list[ConfigEntry
     if asked.resource_type == GROUP:
         check_group_name(name)
         return describe_group(broker.config, broker.metadata.state.group_configs.get(name, {}))
+    if asked.resource_type == CLIENT_METRICS:
+        if not name:
+            raise RequestError(
+                ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"
+            )
+        return describe_client_metrics(broker.metadata.state.client_metrics_configs.get(name, {}))
     raise not_offered(asked.resource_type)
 
 

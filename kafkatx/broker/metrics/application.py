@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from kafkatx.broker.authorization.http_guard import HttpGuard
+from kafkatx.broker.metrics.collectors.clients import ClientCollector
 from kafkatx.broker.metrics.collectors.groups import GroupCollector
 from kafkatx.broker.metrics.collectors.mirrors import MirrorCollector
 from kafkatx.broker.metrics.collectors.partitions import PartitionCollector
@@ -37,6 +38,7 @@ def collectors(sources: Sources, limits: MetricsLimits) -> Sequence[Collector]:
         GroupCollector(broker, limits),
         TransactionCollector(broker),
         MirrorCollector(broker),
+        ClientCollector(broker, limits),
     )
 
 

@@ -20,6 +20,7 @@ class MetricsLimits:
     :ivar partitions: partitions with series of their own.
     :ivar groups: groups with series of their own.
     :ivar group_partitions: committed offsets with series of their own.
+    :ivar clients: client instances with series of their own of what they push.
     :ivar internal_topics: True to show the broker's own topics.
     """
 
@@ -28,6 +29,7 @@ class MetricsLimits:
     partitions: int
     groups: int
     group_partitions: int
+    clients: int
     internal_topics: bool
 
     @classmethod
@@ -39,5 +41,6 @@ class MetricsLimits:
             config[m.METRICS_MAX_PARTITIONS],
             config[m.METRICS_MAX_GROUPS],
             config[m.METRICS_MAX_GROUP_PARTITIONS],
+            config[m.METRICS_MAX_CLIENTS],
             config[m.METRICS_INTERNAL_TOPICS],
         )

@@ -45,7 +45,7 @@ class Samples:
         self, metrics: Iterable[Metric], aliases: Mapping[Metric, Metric] = MappingProxyType({})
     ) -> None:
         self._lines: dict[Metric, list[str]] = {metric: [] for metric in metrics}
-        self._shown = tuple(self._lines)
+        self._shown = list(self._lines)
         self._sources = {alias: metric for metric, alias in aliases.items() if alias in self._lines}
         for metric in self._sources.values():
             self._lines.setdefault(metric, [])
@@ -63,6 +63,12 @@ class Samples:
         lines = self._lines.get(metric)
         if lines is not None:
             lines.append(f"{metric.name}{{{named}}} {value}\n" if named else f"{metric.name} {value}\n")
+
+    def show(self, metric: Metric) -> None:
+        """Show samples of one more metric, after all others: its name comes from a client."""
+        if metric not in self._lines:
+            self._lines[metric] = []
+            self._shown.append(metric)
 
     def pieces(self, open_metrics: bool = False) -> Iterator[bytes]:
         """Encode the samples, a piece with each step; metrics without samples are left out."""

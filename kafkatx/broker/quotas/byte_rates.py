@@ -16,16 +16,20 @@ class ByteRates:
 
     def __init__(self, window: Window, clock: IReactorTime, limits: Mapping[QuotaEntity, float]) -> None:
         self.accounts = Accounts(limits, lambda: Rate(window))
-        self._window = window
+        self.window = window
         self._clock = clock
+
+    def now_ms(self) -> int:
+        """Return the time by the clock of the accounts."""
+        return int(self._clock.seconds() * 1000)
 
     def largest(self, principal: str, client_id: str | None) -> float:
         """Return how many bytes a client may move at once; infinite without a quota."""
-        return self._window.largest(self.accounts.limit(principal, client_id))
+        return self.window.largest(self.accounts.limit(principal, client_id))
 
     def charge(self, principal: str, client_id: str | None, size: int) -> int:
         """Count the bytes that a client has moved; return its throttle time in ms, mostly 0."""
-        now_ms = int(self._clock.seconds() * 1000)
+        now_ms = self.now_ms()
         found = self.accounts.find(principal, client_id, now_ms)
         if found is None:
             return 0
@@ -39,7 +43,7 @@ class ByteRates:
         A reply that may not be sent is not counted. Waiting does not help a reply larger than the window
         allows at once, such as one large batch: it may be sent if the bytes before it are within the quota.
         """
-        now_ms = int(self._clock.seconds() * 1000)
+        now_ms = self.now_ms()
         found = self.accounts.find(principal, client_id, now_ms)
         if found is None:
             return 0, True
@@ -47,7 +51,7 @@ class ByteRates:
         before = rate.total(now_ms)
         rate.add(size, now_ms)
         throttle_time_ms = rate.throttle_time_ms(limit, now_ms)
-        may_go = not throttle_time_ms or before <= self._window.largest(limit) < size
+        may_go = not throttle_time_ms or before <= self.window.largest(limit) < size
         if not may_go:
             rate.add(-size, now_ms)
         return throttle_time_ms, may_go

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import blake2b
+from itertools import product
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from kafkatx.types import QuotaEntity
@@ -97,6 +98,25 @@ class Accounts(Generic[AccountT]):
         else:
             self._accounts.move_to_end(shared)
         return limit, account
+
+    def used(self, client_id: str, users: Collection[str]) -> Iterator[tuple[Shared, float, AccountT]]:
+        """Yield the accounts that a client id, or one of some users, shares: who, quota and account."""
+        names = {_kept(user) for user in users}
+        for (user, client), account in self._accounts.items():
+            if client == _kept(client_id) if client else user in names:
+                limit = self._shared_limit(user, client)
+                if limit is not None:
+                    yield (user, client), limit, account
+
+    def _shared_limit(self, user: str, client: str) -> float | None:
+        """Return the quota of those who share an account; None if it was removed meanwhile."""
+        users = ((USER, user), (USER, None)) if user else ()
+        clients = ((CLIENT_ID, client), (CLIENT_ID, None)) if client else ()
+        for entity in product(users, clients) if users and clients else zip(users or clients, strict=True):
+            limit = self.limits.get(tuple(sorted(entity)))
+            if limit is not None:
+                return limit
+        return None
 
     def _make_room(self, now_ms: int) -> None:
         """Forget clients that are idle, and one more if there are too many."""

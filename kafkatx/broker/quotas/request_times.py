@@ -35,8 +35,12 @@ class RequestTimes:
     ) -> None:
         self.accounts = Accounts(limits, lambda: Rate(window))
         self.timer = timer
-        self._most_ms = window.sample_ms
+        self.window = window
         self._clock = clock
+
+    def now_ms(self) -> int:
+        """Return the time by the clock of the accounts."""
+        return int(self._clock.seconds() * 1000)
 
     def charge(self, principal: str, client_id: str | None, since_s: float) -> int:
         """Count the time since *since_s* by the timer; return the throttle time in ms.
@@ -44,13 +48,13 @@ class RequestTimes:
         It is at most the length of a sample, as in Apache Kafka, so that no client's connection is idle for
         so long that it takes the broker for dead.
         """
-        now_ms = int(self._clock.seconds() * 1000)
+        now_ms = self.now_ms()
         found = self.accounts.find(principal, client_id, now_ms)
         if found is None:
             return 0
         limit, rate = found
         rate.add((self.timer() - since_s) * 100, now_ms)
-        return min(rate.throttle_time_ms(limit, now_ms), self._most_ms)
+        return min(rate.throttle_time_ms(limit, now_ms), self.window.sample_ms)
 
     def is_exempt(self, api_key: int, request: Message) -> bool:
         """Return True for a request of a broker: others wait for it."""

@@ -82,6 +82,7 @@ def _plan(content: Content) -> Iterator[str]:
         ("partitions", partitions),
         ("brokers with settings", len(state.broker_configs)),
         ("groups with settings", len(state.group_configs)),
+        ("subscriptions to metrics of clients", len(state.client_metrics_configs)),
         ("clients with quotas", len(state.client_quotas)),
         ("users with credentials", len(state.scram_credentials)),
     )

@@ -33,11 +33,15 @@ class ResourceType(enum.IntEnum):
 
     TOPIC = 2
     BROKER = 4
+    CLIENT_METRICS = 16
 
 
 @attrs.frozen
 class Resource:
-    """A topic by name, or a broker by id; a broker with an empty name is the defaults of all brokers."""
+    """A topic or a subscription to metrics of clients by name, or a broker by id.
+
+    A broker with an empty name is the defaults of all brokers.
+    """
 
     type: ResourceType
     name: str
@@ -50,6 +54,8 @@ class Resource:
     def __str__(self) -> str:
         if self.type is ResourceType.BROKER:
             return f"broker {self.name}" if self.name else "the defaults of all brokers"
+        if self.type is ResourceType.CLIENT_METRICS:
+            return f"subscription {self.name!r}"
         return f"topic {self.name!r}"
 
 

@@ -92,7 +92,7 @@ share.coordinator.state.topic.segment.bytes share.coordinator.threads share.coor
 share.fetch.max.fetch.records share.fetch.purgatory.purge.interval.requests
 socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
 ssl.allow.dn.changes ssl.allow.san.changes ssl.engine.factory.class ssl.keymanager.algorithm ssl.protocol
-ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm telemetry.max.bytes
+ssl.provider ssl.secure.random.implementation ssl.trustmanager.algorithm
 topic.flush.intervals.ms topic.log.retention.hours topic.log.retention.size topic.partition.count.map
 transaction.state.log.load.buffer.size transaction.two.phase.commit.enable unclean.leader.election.interval.ms
 unstable.api.versions.enable unstable.feature.versions.enable zk.synctime.ms

@@ -263,6 +263,27 @@ METRICS_INTERNAL_TOPICS = METRICS.boolean(
     "Show the broker's own topics, such as __consumer_offsets, too.",
 )
 
+METRICS_MAX_CLIENTS = METRICS.integer(
+    "kafkatx.metrics.max.clients",
+    100,
+    "Client instances with series of their own of the metrics that they push, by client id.",
+    low=0,
+)
+TELEMETRY_MAX_BYTES = METRICS.integer(
+    "telemetry.max.bytes",
+    1_048_576,
+    "Largest push of a client's metrics, compressed and not (see docs/client-metrics.md).",
+    low=1,
+    high=64 << 20,
+    unit="bytes",
+)
+TELEMETRY_MAX_VALUES = METRICS.integer(
+    "kafkatx.telemetry.max.values",
+    100_000,
+    "Values that are kept of the metrics that clients push, of all clients together; some 400 bytes each.",
+    low=0,
+)
+
 CONSOLE = Section("Console", "The console at /console/ of the HTTP listener: see docs/console.md.")
 
 CONSOLE_ENABLE = CONSOLE.boolean(

@@ -274,6 +274,10 @@ class ClusterMetadataStore:
         """Change the configs of a group."""
         return Deferred.fromCoroutine(self._configs.alter_group(group_id, change))
 
+    def alter_client_metrics_configs(self, subscription: str, change: ConfigChange) -> Deferred[None]:
+        """Change the configs of a subscription to metrics of clients."""
+        return Deferred.fromCoroutine(self._configs.alter_client_metrics(subscription, change))
+
     def alter_client_quotas(
         self, changes: Mapping[QuotaEntity, Mapping[str, float | None]]
     ) -> Deferred[None]:

@@ -44,6 +44,7 @@ class Loaded:
     broker_configs: dict[str, Mapping[str, str]]
     client_quotas: dict[QuotaEntity, Mapping[str, float]]
     group_configs: dict[str, Mapping[str, str]]
+    client_metrics_configs: dict[str, Mapping[str, str]]
     scram_credentials: dict[str, Mapping[str, str]]
     acls: Acls
     recorded: LogDirRecord
@@ -84,6 +85,7 @@ class ClusterDatabase(SealedDatabase):
                 self._broker_configs(),
                 self._client_quotas(),
                 self._grouped("SELECT group_id, name, value FROM group_configs", str),
+                self._grouped("SELECT subscription, name, value FROM client_metrics_configs", str),
                 self.scram_credentials(),
                 read_acls(self._db),
                 self._recorded(),
@@ -229,6 +231,23 @@ class ClusterDatabase(SealedDatabase):
             db.execute("DELETE FROM group_configs WHERE group_id = ?", (group_id,))
             db.executemany(
                 "INSERT INTO group_configs VALUES (?, ?, ?)", ((group_id, *one) for one in configs.items())
+            )
+        return MappingProxyType(configs)
+
+    def alter_client_metrics_configs(self, subscription: str, change: ConfigChange) -> Mapping[str, str]:
+        """Change the configs of a subscription to metrics of clients; return the new ones.
+
+        :raises RequestError: as *change* does.
+        """
+        with self._transaction() as db:
+            rows = db.execute(
+                "SELECT name, value FROM client_metrics_configs WHERE subscription = ?", (subscription,)
+            )
+            configs = dict(change(MappingProxyType(dict(rows))))
+            db.execute("DELETE FROM client_metrics_configs WHERE subscription = ?", (subscription,))
+            db.executemany(
+                "INSERT INTO client_metrics_configs VALUES (?, ?, ?)",
+                ((subscription, *one) for one in configs.items()),
             )
         return MappingProxyType(configs)
 

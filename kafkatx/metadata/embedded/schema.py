@@ -90,6 +90,14 @@ MIGRATIONS = (
             PRIMARY KEY (resource_type, pattern_type, name, principal, host, operation, permission)
         ) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE client_metrics_configs (
+            subscription TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (subscription, name)
+        ) WITHOUT ROWID""",
+    ),
 )
 """Each script leads from the version that is its index to the next; ``PRAGMA user_version`` tells a file's.
 
@@ -110,5 +118,6 @@ SCHEMA = Schema(
         "group_configs": 6,
         "scram_credentials": 7,
         "acls": 8,
+        "client_metrics_configs": 9,
     },
 )

@@ -112,6 +112,7 @@ class EmbeddedMetadataStore(LoneBroker):
                 MappingProxyType({node.id: node}),
                 broker_configs=MappingProxyType(loaded.broker_configs),
                 group_configs=MappingProxyType(loaded.group_configs),
+                client_metrics_configs=MappingProxyType(loaded.client_metrics_configs),
                 client_quotas=MappingProxyType(loaded.client_quotas),
                 scram_credentials=MappingProxyType(loaded.scram_credentials),
                 acls=loaded.acls,
@@ -194,25 +195,25 @@ class EmbeddedMetadataStore(LoneBroker):
 
     def alter_broker_configs(self, broker: str, change: ConfigChange) -> Deferred[None]:
         """Change the dynamic settings of a broker, or of all."""
-
-        def show(configs: Mapping[str, str]) -> None:
-            every = {**self.state.broker_configs, broker: configs}
-            if not configs:
-                del every[broker]
-            self._replace(attrs.evolve(self.state, broker_configs=MappingProxyType(every)))
-
-        return self._run(lambda: self._opened().alter_broker_configs(broker, change), show)
+        return self._alter("broker_configs", broker, change)
 
     def alter_group_configs(self, group_id: str, change: ConfigChange) -> Deferred[None]:
         """Change the configs of a group."""
+        return self._alter("group_configs", group_id, change)
+
+    def alter_client_metrics_configs(self, subscription: str, change: ConfigChange) -> Deferred[None]:
+        """Change the configs of a subscription to metrics of clients."""
+        return self._alter("client_metrics_configs", subscription, change)
+
+    def _alter(self, which: str, name: str, change: ConfigChange) -> Deferred[None]:
+        """Change configs in the database, and then in the attribute *which* of the state."""
 
         def show(configs: Mapping[str, str]) -> None:
-            every = {**self.state.group_configs, group_id: configs}
-            if not configs:
-                del every[group_id]
-            self._replace(attrs.evolve(self.state, group_configs=MappingProxyType(every)))
+            every = {one: each for one, each in getattr(self.state, which).items() if one != name}
+            every |= {name: configs} if configs else {}
+            self._replace(attrs.evolve(self.state, **dict[str, Any]({which: MappingProxyType(every)})))
 
-        return self._run(lambda: self._opened().alter_group_configs(group_id, change), show)
+        return self._run(lambda: getattr(self._opened(), f"alter_{which}")(name, change), show)
 
     def _raise_epochs(self, raised: Mapping[TopicPartition, int]) -> Deferred[None]:
         """Raise the leader epochs of some partitions, whose topics may be deleted meanwhile."""

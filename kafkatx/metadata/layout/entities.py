@@ -8,9 +8,10 @@
 | user, or a user's client id | ``users/U``; ``users/U/clients/C``, where both may be ``<default>`` |
 | address | ``ips/I``; ``ips/<default>`` |
 | group (kafkatx only; Apache Kafka has group configs since 4.0, in KRaft) | ``groups/G`` |
+| subscription to metrics of clients (kafkatx only; Apache Kafka has them in KRaft) | ``client-metrics/S`` |
 
-Names of clients, users, addresses and groups are URL-encoded as ``org.apache.kafka.common.utils.Sanitizer``
-does.
+Names of clients, users, addresses, groups and subscriptions are URL-encoded as
+``org.apache.kafka.common.utils.Sanitizer`` does.
 """
 
 from __future__ import annotations
@@ -42,14 +43,15 @@ class EntityType(enum.Enum):
     """A user, or a client id of a user."""
     IP = "ips"
     GROUP = "groups"
+    CLIENT_METRICS = "client-metrics"
 
 
 @attrs.frozen
 class ConfigEntity:
     """An entity that has configs.
 
-    :ivar name: of a topic or group, or a broker's id as text, ``types.ALL_BROKERS`` for the defaults of all
-        brokers; "" for the others.
+    :ivar name: of a topic, group or subscription, or a broker's id as text, ``types.ALL_BROKERS`` for the
+        defaults of all brokers; "" for the others.
     :ivar quota: for clients, users and addresses: the entity of their quotas; else empty.
     """
 
@@ -65,7 +67,7 @@ class ConfigEntity:
         """
         if self.type in (EntityType.TOPIC, EntityType.BROKER):
             return f"{self.type.value}/{DEFAULT if self.name == ALL_BROKERS else self.name}"
-        if self.type is EntityType.GROUP:
+        if self.type in (EntityType.GROUP, EntityType.CLIENT_METRICS):
             return f"{self.type.value}/{sanitize(self.name)}"
         names = [DEFAULT if name is None else sanitize(name) for _, name in self.quota]
         if len(names) == 2:
@@ -80,8 +82,11 @@ class ConfigEntity:
 
     @property
     def notifies(self) -> bool:
-        """True if changes are announced below ``/config/changes``; Apache Kafka 3.9 rejects groups."""
-        return self.type is not EntityType.GROUP
+        """True if changes are announced below ``/config/changes``.
+
+        Apache Kafka 3.9 rejects groups and subscriptions.
+        """
+        return self.type not in (EntityType.GROUP, EntityType.CLIENT_METRICS)
 
 
 def topic(name: str) -> ConfigEntity:
@@ -97,6 +102,11 @@ def broker(name: str) -> ConfigEntity:
 def group(group_id: str) -> ConfigEntity:
     """Return the entity of a group."""
     return ConfigEntity(EntityType.GROUP, group_id)
+
+
+def client_metrics(subscription: str) -> ConfigEntity:
+    """Return the entity of a subscription to metrics of clients."""
+    return ConfigEntity(EntityType.CLIENT_METRICS, subscription)
 
 
 def quota(entity: QuotaEntity) -> ConfigEntity:
@@ -123,6 +133,8 @@ def parse_path(path: str) -> ConfigEntity | None:
             return broker(ALL_BROKERS if name == DEFAULT else name)
         case ["groups", name] if (group_id := desanitize(name)) is not None:
             return group(group_id)
+        case ["client-metrics", name] if (subscription := desanitize(name)) is not None:
+            return client_metrics(subscription)
         case ["clients" | "users" | "ips" as parent, name]:
             return _quota((_TYPES[parent], name))
         case ["users", user, "clients", client_id]:

@@ -61,6 +61,7 @@ PERSISTENT = (
     "/config/brokers",
     "/config/ips",
     "/config/groups",
+    "/config/client-metrics",
     "/admin",
     DELETE_TOPICS,
     "/cluster",

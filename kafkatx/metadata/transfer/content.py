@@ -74,6 +74,8 @@ def _configs(state: ClusterState) -> Iterator[Create]:
         yield _config(entities.broker(broker), configs.encode_configs(broker_configs))
     for group_id, group_configs in state.group_configs.items():
         yield _config(entities.group(group_id), configs.encode_configs(group_configs))
+    for subscription, metrics_configs in state.client_metrics_configs.items():
+        yield _config(entities.client_metrics(subscription), configs.encode_configs(metrics_configs))
     made: set[str] = set()
     for entity, found in sorted(_clients(state).items(), key=lambda item: len(item[0])):
         created = _config(entities.quota(entity), configs.encode_configs(found))

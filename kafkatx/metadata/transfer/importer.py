@@ -39,6 +39,7 @@ _PARENTS = (
     "/config/topics",
     "/config/brokers",
     "/config/groups",
+    "/config/client-metrics",
     "/config/clients",
     "/config/users",
     "/config/ips",

@@ -280,6 +280,22 @@ class MetadataStoreContract(CredentialsContract, AclStoreContract):
         self.result(store.alter_group_configs("g", lambda old: {}))
         self.assertEqual(store.state.group_configs, {"h": {"a": "2"}})
 
+    def test_alter_client_metrics_configs(self) -> None:
+        """Check that subscriptions are separate; one without configs does not exist."""
+        store = self.started()
+        alter = store.alter_client_metrics_configs
+        self.assertEqual(store.state.client_metrics_configs, {})
+        for name, value in (("all", "1"), ("some", "2")):
+            self.result(alter(name, adding(a=value)))
+        self.result(alter("all", adding(b="3")))
+        self.assertEqual(
+            store.state.client_metrics_configs, {"all": {"a": "1", "b": "3"}, "some": {"a": "2"}}
+        )
+        self.assertEqual(self.failure_code(alter("all", refusing)), ErrorCode.INVALID_CONFIG)
+        self.result(alter("all", lambda old: {}))
+        self.assertEqual(store.state.client_metrics_configs, {"some": {"a": "2"}})
+        self.assertEqual(store.state.group_configs, {})
+
     def test_client_quotas(self) -> None:
         """Quotas are set, changed and removed one by one; an entity without any is not listed."""
         store = self.started()
@@ -355,6 +371,7 @@ class DurableMetadataStoreContract(MetadataStoreContract):
         self.result(first.alter_client_quotas({ANN: {A: 0.1, B: 1e300}, ANYONE: {A: 3.0}}))
         self.result(first.alter_client_quotas({ANN: {B: None}, ADDRESS: {A: 2.0**53}}))
         self.result(first.alter_group_configs("g", adding(consumer_session_timeout_ms="50000")))
+        self.result(first.alter_client_metrics_configs("all", adding(interval_ms="1000")))
         self.result(
             first.alter_scram_credentials({"ann": {SHA_256: "a", SHA_512: "b"}, "bob": {SHA_256: "c"}})
         )
@@ -376,5 +393,6 @@ class DurableMetadataStoreContract(MetadataStoreContract):
         self.assertIn(views.topic_id, recorded.deleted)
         self.assertEqual(second.state.broker_configs["3"], {"log.retention.ms": "8", "log.roll.ms": "9"})
         self.assertEqual(second.state.group_configs, {"g": {"consumer.session.timeout.ms": "50000"}})
+        self.assertEqual(second.state.client_metrics_configs, {"all": {"interval.ms": "1000"}})
         allocated = self.result(second.allocate_producer_ids(1000))
         self.assertFalse(set(given) & set(allocated))

@@ -50,9 +50,11 @@ from kafkatx.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafkatx.wire.messages.describe_client_metrics import DescribeClientMetricsRequest
 from kafkatx.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
 from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kafkatx.wire.messages.describe_explanations import DescribeExplanationsRequest
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -62,6 +64,7 @@ from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartit
 from kafkatx.wire.messages.end_txn import EndTxnRequest
 from kafkatx.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafkatx.wire.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from kafkatx.wire.messages.heartbeat import HeartbeatRequest
 from kafkatx.wire.messages.init_producer_id import InitProducerIdRequest
 from kafkatx.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -78,6 +81,7 @@ from kafkatx.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kafkatx.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kafkatx.wire.messages.push_telemetry import PushTelemetryRequest
 from kafkatx.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkatx.wire.messages.sasl_handshake import SaslHandshakeRequest
 from kafkatx.wire.messages.sync_group import SyncGroupRequest
@@ -451,6 +455,8 @@ CASES: dict[int, list[Case]] = {
             prepare=lambda test: test.ask_late(68, 0, _beat()),
         ),
     ],
+    71: of(GetTelemetrySubscriptionsRequest, (0,)),
+    72: of(PushTelemetryRequest, (0,)),
     74: of(ListConfigResourcesRequest, (0, 1)),
     75: [
         *of(lambda: _page(TOPIC), (0,), d.NAMED),
@@ -462,4 +468,9 @@ CASES: dict[int, list[Case]] = {
         ),
     ],
     10100: of(lambda: describe_mirrors.DescribeMirrorsRequest([], []), (0,)),
+    10101: of(DescribeClientMetricsRequest, (0,)),
+    10102: [
+        *of(lambda: DescribeExplanationsRequest(GROUP), (0,), d.OF_GROUP),
+        *of(lambda: DescribeExplanationsRequest(None, "app"), (0,), d.OF_CLIENT_ID),
+    ],
 }

@@ -55,7 +55,13 @@ class ListConfigResourcesTests(BrokerTestCase):
             self.assertEqual(response.config_resources, [])
 
     def test_version_0(self) -> None:
-        """Version 0 requests client metrics, of which there are none."""
+        """Version 0 requests client metrics, and nothing else."""
         self.make_topic("a")
         response = self.ask_for(version=0)
         self.assertEqual((response.error_code, response.config_resources), (0, []))
+        for name in ("t", "s"):
+            alter = self.broker.metadata.alter_client_metrics_configs
+            self.successResultOf(alter(name, lambda old: {"metrics": "*"}))
+        response = self.ask_for(version=0)
+        self.assertEqual([one.resource_name for one in response.config_resources], ["s", "t"])
+        self.assertEqual(self.listed(CLIENT_METRICS), [(CLIENT_METRICS, "s"), (CLIENT_METRICS, "t")])

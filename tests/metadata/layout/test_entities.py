@@ -12,6 +12,7 @@ from kafkatx.metadata.layout.entities import (
     ConfigEntity,
     EntityType,
     broker,
+    client_metrics,
     desanitize,
     group,
     parse_path,
@@ -27,6 +28,7 @@ PATHS = {
     "brokers/1": broker("1"),
     "brokers/<default>": broker(ALL_BROKERS),
     "groups/a%2Fb": group("a/b"),
+    "client-metrics/a%2Fb": client_metrics("a/b"),
     "clients/C": quota((("client-id", "C"),)),
     "clients/<default>": quota((("client-id", None),)),
     "clients/%3Cdefault%3E": quota((("client-id", "<default>"),)),
@@ -62,7 +64,7 @@ class PathTests(SynchronousTestCase):
             "users/U/clients",
             "users/U/groups/C",
             "users//clients/C",
-            "client-metrics/m",
+            "client-metrics/",
             "groups/",
         ):
             self.assertIsNone(parse_path(path), path)
@@ -82,6 +84,7 @@ class PathTests(SynchronousTestCase):
         """Changes of groups are not announced to Apache Kafka, which does not know their type."""
         self.assertTrue(topic("T").notifies)
         self.assertFalse(ConfigEntity(EntityType.GROUP, "g").notifies)
+        self.assertFalse(client_metrics("s").notifies)
 
 
 class SanitizerTests(SynchronousTestCase):

@@ -42,6 +42,7 @@ class SealTests(SynchronousTestCase):
         self.database.alter_topic_configs("t1", lambda _: {"a": "ä\n"})
         self.database.alter_broker_configs("", lambda _: {"log.roll.ms": "1"})
         self.database.alter_group_configs("g", lambda _: {"a": "1"})
+        self.database.alter_client_metrics_configs("s", lambda _: {"metrics": "*"})
         self.database.alter_client_quotas({(("user", "ann"),): {"a": 0.1, "b": 3}})
         self.database.alter_scram_credentials({"ann": {"SCRAM-SHA-256": "a"}})
         self.database.alter_acls(on(TOPIC, READ, WRITE), on(TOPIC, WRITE))
@@ -207,7 +208,7 @@ class SealTests(SynchronousTestCase):
         """Close the database and seal it as version 5 did: without the configs of groups."""
         self.database.close()
         with sqlite3.connect(self.path) as old:
-            later = ("group_configs", "scram_credentials", "acls")
+            later = ("group_configs", "scram_credentials", "acls", "client_metrics_configs")
             for table in later[1:]:
                 old.execute(f"DROP TABLE {table}")
             old.execute("PRAGMA user_version=5")

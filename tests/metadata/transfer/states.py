@@ -24,6 +24,7 @@ def content(cluster_id: str = "hfbT8eTgQ8C_bWl6n3KZAA", partitions: int = 2) -> 
         topics=topics,
         broker_configs={"": {"log.retention.ms": "9"}, "7": {"log.cleaner.threads": "2"}},
         group_configs={"a/b": {"group.session.timeout.ms": "45000"}},
+        client_metrics_configs={"a/b": {"metrics": "*"}},
         client_quotas={
             (("client-id", None), ("user", "ann")): {"request_percentage": 50.0},
             (("client-id", "c"), ("user", "ann")): {"consumer_byte_rate": 7.0},

@@ -48,6 +48,7 @@ class ContentTests(SynchronousTestCase):
         for broker, settings in state.broker_configs.items():
             self.assertEqual(found[entities.broker(broker)], settings)
         self.assertEqual(found[entities.group("a/b")], state.group_configs["a/b"])
+        self.assertEqual(found[entities.client_metrics("a/b")], {"metrics": "*"})
         for quota_entity, quotas in state.client_quotas.items():
             self.assertEqual(configs.quotas("", found[entities.quota(quota_entity)]), quotas)
         self.assertEqual(found[entities.quota((("user", "bob"),))], {"SCRAM-SHA-256": "salt=b"})

@@ -35,6 +35,14 @@ class IdPattern:
         except ExpressionError as error:
             raise self._invalid(error) from None
 
+    def matches_alone(self, text: str) -> bool:
+        """Return True if a text matches; its work is counted by itself.
+
+        :raises RequestError: INVALID_REGULAR_EXPRESSION: it takes too much work.
+        """
+        self._expression.begin()
+        return self.matches(text)
+
     def _invalid(self, error: ExpressionError) -> RequestError:
         return RequestError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,

@@ -14,8 +14,8 @@ INFO = OWN.gauge(
 FENCED = OWN.gauge("kafkatx_fenced", "1 if the broker may act on no partition: its lease has ended.")
 LEFT_OUT = OWN.gauge(
     "kafkatx_metrics_left_out",
-    "Topics, partitions, groups and partitions of groups that have no series of their own, by the settings "
-    'kafkatx.metrics.max.*: their sums are in the series "(others)".',
+    "Topics, partitions, groups, partitions of groups and clients that have no series of their own, by the "
+    'settings kafkatx.metrics.max.*: their sums, but for clients, are in the series "(others)".',
     "kind",
 )
 SERIES = OWN.gauge("kafkatx_metrics_series", "Samples of the scrape before this one.")
@@ -149,3 +149,26 @@ MIRROR_BYTES = OWN.gauge(
     "kafkatx_mirror_copied_bytes", "Bytes copied since this broker leads the partitions, in all.", "link"
 )
 LINK_UP = OWN.gauge("kafkatx_mirror_link_up", "1 if the source of a link is reached.", "link")
+
+# --- metrics that clients push
+
+CLIENT_INSTANCES = OWN.gauge(
+    "kafkatx_client_instances", "Clients that a subscription to metrics of clients was looked up for."
+)
+CLIENT_PUSHES = OWN.counter("kafkatx_client_pushes_total", "Pushes of metrics by clients that were taken.")
+CLIENT_REFUSED = OWN.counter("kafkatx_client_refused_pushes_total", "Pushes of metrics that were refused.")
+CLIENT_VALUES = OWN.gauge("kafkatx_client_values", "Values that clients have pushed and that are kept.")
+CLIENT_DROPPED = OWN.gauge(
+    "kafkatx_client_dropped_values",
+    "Values of the last pushes that were not kept: see kafkatx.telemetry.max.values.",
+)
+CLIENT_INFO = OWN.gauge(
+    "kafkatx_client_info",
+    "1 for each client that pushes metrics; those are named kafka_client_*, with the same two ids.",
+    "client_id",
+    "client_instance_id",
+    "software_name",
+    "software_version",
+    "address",
+    "principal",
+)

@@ -68,8 +68,12 @@ class Expression:
 
         :raises ExpressionError: matching takes too much work.
         """
-        self._work = 0
+        self.begin()
         return frozenset(name for name in names if self.matches(name))
+
+    def begin(self) -> None:
+        """Begin to count the work anew."""
+        self._work = 0
 
     def matches(self, name: str) -> bool:
         """Return True if a name matches as a whole; the work is added to that of the names before.

@@ -53,6 +53,10 @@ class ConfigCommands:
         """Change the configs of a group; raises as :meth:`alter_topic`."""
         await self._alter([(entities.group(group_id), change)])
 
+    async def alter_client_metrics(self, subscription: str, change: ConfigChange) -> None:
+        """Change the configs of a subscription to metrics of clients; raises as :meth:`alter_topic`."""
+        await self._alter([(entities.client_metrics(subscription), change)])
+
     async def alter_quotas(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]]) -> None:
         """Set and remove quotas, in one transaction.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
@@ -318,7 +318,7 @@ class Draft:
         self._deleting = self._deleting.difference([name])
 
     def set_configs(self, entity: ConfigEntity, configs: Mapping[str, str]) -> None:
-        """Take the configs of a topic, a broker or a group; those of an unknown topic are ignored."""
+        """Take the configs of an entity; those of an unknown topic are ignored."""
         if entity.type is EntityType.TOPIC:
             self._put_partitions(entity.name)
             topic = self._topic_itself(entity.name)
@@ -330,14 +330,12 @@ class Draft:
             else:
                 self._own_topics()[entity.name] = changed
                 self._changed.add(entity.name)
-        elif entity.type is EntityType.BROKER:
-            every = _with(self._state.broker_configs, entity.name, configs)
-            if every is not self._state.broker_configs:
-                self._state = attrs.evolve(self._state, broker_configs=every)
         else:
-            every = _with(self._state.group_configs, entity.name, configs)
-            if every is not self._state.group_configs:
-                self._state = attrs.evolve(self._state, group_configs=every)
+            which = _CONFIGS[entity.type]
+            before: Mapping[str, Mapping[str, str]] = getattr(self._state, which)
+            every = _with(before, entity.name, configs)
+            if every is not before:
+                self._state = attrs.evolve(self._state, **dict[str, Any]({which: every}))
 
     def set_quotas(self, entity: QuotaEntity, quotas: Mapping[str, float]) -> None:
         """Take the quotas of an entity."""
@@ -364,12 +362,10 @@ class Draft:
     def keep_configs(self, entities: Iterable[ConfigEntity]) -> None:
         """Drop configs, quotas and credentials of all entities but these; those of topics stay."""
         kept = set(entities)
-        for broker in [*self._state.broker_configs]:
-            if ConfigEntity(EntityType.BROKER, broker) not in kept:
-                self.set_configs(ConfigEntity(EntityType.BROKER, broker), {})
-        for group in [*self._state.group_configs]:
-            if ConfigEntity(EntityType.GROUP, group) not in kept:
-                self.set_configs(ConfigEntity(EntityType.GROUP, group), {})
+        for kind, which in _CONFIGS.items():
+            for name in [*getattr(self._state, which)]:
+                if ConfigEntity(kind, name) not in kept:
+                    self.set_configs(ConfigEntity(kind, name), {})
         with_quotas = {entity.quota for entity in kept}
         for quota in [*self._state.client_quotas]:
             if quota not in with_quotas:
@@ -377,6 +373,14 @@ class Draft:
         for user in [*self._state.scram_credentials]:
             if (("user", user),) not in with_quotas:
                 self.set_credentials(user, {})
+
+
+_CONFIGS = {
+    EntityType.BROKER: "broker_configs",
+    EntityType.GROUP: "group_configs",
+    EntityType.CLIENT_METRICS: "client_metrics_configs",
+}
+"""The attributes of the state with the configs of entities, by their type."""
 
 
 def _without(topics: Mapping[str, Topic], name: str) -> Mapping[str, Topic]:

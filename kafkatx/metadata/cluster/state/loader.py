@@ -29,7 +29,14 @@ MakeWatch = Callable[[str], Watch]
 """Returns a watch for a path."""
 
 TOPICS_AT_ONCE = 32
-_ENTITIES = (EntityType.BROKER, EntityType.CLIENT, EntityType.USER, EntityType.IP, EntityType.GROUP)
+_ENTITIES = (
+    EntityType.BROKER,
+    EntityType.CLIENT,
+    EntityType.USER,
+    EntityType.IP,
+    EntityType.GROUP,
+    EntityType.CLIENT_METRICS,
+)
 
 
 @attrs.frozen

@@ -29,10 +29,13 @@ class ConfigCommandTests(RunningCase):
         )
 
     def test_groups_are_ours(self) -> None:
-        """Configs of groups are not announced: Apache Kafka has none in ZooKeeper."""
+        """Configs of groups and subscriptions are not announced: Apache Kafka has none in ZooKeeper."""
         self.result(self.store.alter_group_configs("g", lambda old: {"a": "b"}))
+        self.result(self.store.alter_client_metrics_configs("s/t", lambda old: {"metrics": "*"}))
         self.assertEqual(self.children("/config/changes"), [])
         self.assertEqual(self.store.state.group_configs, {"g": {"a": "b"}})
+        self.assertEqual(self.store.state.client_metrics_configs, {"s/t": {"metrics": "*"}})
+        self.assertEqual(self.children("/config/client-metrics"), ["s%2Ft"])
 
     def test_other_configs_stay(self) -> None:
         """Credentials that are kept in the node of a user stay when quotas change."""

@@ -228,13 +228,16 @@ class DraftTests(SynchronousTestCase):
         quota = (("user", "ann"),)
         self.draft.set_configs(entities.broker("1"), {"a": "b"})
         self.draft.set_configs(entities.group("g"), {"a": "b"})
+        self.draft.set_configs(entities.client_metrics("s"), {"a": "b"})
         self.draft.set_quotas(quota, {"x": 1.0})
         self.finish()
+        self.assertEqual(self.image.state.client_metrics_configs, {"s": {"a": "b"}})
         self.draft.set_configs(entities.broker("1"), {})
         self.draft.keep_configs([])
         self.finish()
         state = self.image.state
         self.assertEqual((state.broker_configs, state.group_configs, state.client_quotas), ({}, {}, {}))
+        self.assertEqual(state.client_metrics_configs, {})
 
     def test_values(self) -> None:
         """An image that was shown does not change with later drafts."""

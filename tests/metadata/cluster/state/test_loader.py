@@ -17,6 +17,7 @@ class LoaderTests(RunningCase):
         self.result(self.store.create_topic("t", [[1], [9]], {"a": "b"}))
         self.result(self.store.alter_broker_configs("", lambda old: {"c": "d"}))
         self.result(self.store.alter_group_configs("g/h", lambda old: {"e": "f"}))
+        self.result(self.store.alter_client_metrics_configs("s", lambda old: {"metrics": ""}))
         both = (("client-id", None), ("user", "a b"))
         self.result(self.store.alter_client_quotas({both: {"producer_byte_rate": 5.0}}))
         self.loader = Loader(self.tool)
@@ -31,7 +32,13 @@ class LoaderTests(RunningCase):
         self.assertEqual(len(found.topics[0].states if found.topics[0] else ()), 2)
         self.assertEqual(
             sorted(entity.path for entity in found.entities),
-            ["brokers/<default>", "groups/g%2Fh", "users/a%20b", "users/a%20b/clients/<default>"],
+            [
+                "brokers/<default>",
+                "client-metrics/s",
+                "groups/g%2Fh",
+                "users/a%20b",
+                "users/a%20b/clients/<default>",
+            ],
         )
 
     def test_unreadable(self) -> None:

@@ -1,0 +1,1 @@
+"""The rules: each looks at facts, and yields sentences with their evidence. Pure."""

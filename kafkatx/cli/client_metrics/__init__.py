@@ -1,0 +1,1 @@
+"""``kafkatx client-metrics``: which metrics clients push, and what they have pushed."""

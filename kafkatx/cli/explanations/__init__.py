@@ -1,0 +1,1 @@
+"""``kafkatx explain-lag`` and ``kafkatx explain-client``: sentences about why something is slow."""

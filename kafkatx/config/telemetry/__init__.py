@@ -1,0 +1,1 @@
+"""The configs of subscriptions to metrics of clients."""

@@ -133,6 +133,7 @@ DESCRIBE_TOPIC_PARTITIONS: Final = Api(75, "DescribeTopicPartitions", range(1), 
 DESCRIBE_MIRRORS: Final = Api(10100, "DescribeMirrors", range(1), flexible_since=0, listed=False)
 DESCRIBE_CLIENT_METRICS: Final = Api(10101, "DescribeClientMetrics", range(1), flexible_since=0, listed=False)
 DESCRIBE_EXPLANATIONS: Final = Api(10102, "DescribeExplanations", range(1), flexible_since=0, listed=False)
+DESCRIBE_BROKER: Final = Api(10103, "DescribeBroker", range(1), flexible_since=0, listed=False)
 
 APIS: Final = table(
     [
@@ -195,6 +196,7 @@ APIS: Final = table(
         DESCRIBE_MIRRORS,
         DESCRIBE_CLIENT_METRICS,
         DESCRIBE_EXPLANATIONS,
+        DESCRIBE_BROKER,
     ]
 )
 

@@ -64,6 +64,7 @@ from kafkatx.wire.messages.delete_records import (
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
+from kafkatx.wire.messages.describe_broker import DescribeBrokerRequest
 from kafkatx.wire.messages.describe_client_metrics import DescribeClientMetricsRequest
 from kafkatx.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
@@ -188,6 +189,7 @@ def _of_the_cluster(topic: str) -> dict[int, Message]:
         72: PushTelemetryRequest(INSTANCE, 7, False, 0, PUSHED),
         74: ListConfigResourcesRequest([2, 4, 16, 32]),
         75: describe_topic_partitions.DescribeTopicPartitionsRequest([described], 10, cursor),
+        10103: DescribeBrokerRequest(),
         10102: DescribeExplanationsRequest("group", None),
         10101: DescribeClientMetricsRequest("app", ["org.apache.kafka."], 10),
         10100: describe_mirrors.DescribeMirrorsRequest(

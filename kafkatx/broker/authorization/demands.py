@@ -336,6 +336,7 @@ ROWS = (
         ),
         "explanations.check",
     ),
+    Row(a.DESCRIBE_BROKER, (_cluster(_O.DESCRIBE),)),
 )
 
 DEMANDS: Mapping[int, Row] = MappingProxyType({row.api.key: row for row in ROWS})

@@ -50,6 +50,7 @@ from kafkatx.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from kafkatx.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafkatx.wire.messages.describe_broker import DescribeBrokerRequest
 from kafkatx.wire.messages.describe_client_metrics import DescribeClientMetricsRequest
 from kafkatx.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kafkatx.wire.messages.describe_cluster import DescribeClusterRequest
@@ -469,6 +470,7 @@ CASES: dict[int, list[Case]] = {
     ],
     10100: of(lambda: describe_mirrors.DescribeMirrorsRequest([], []), (0,)),
     10101: of(DescribeClientMetricsRequest, (0,)),
+    10103: of(DescribeBrokerRequest, (0,)),
     10102: [
         *of(lambda: DescribeExplanationsRequest(GROUP), (0,), d.OF_GROUP),
         *of(lambda: DescribeExplanationsRequest(None, "app"), (0,), d.OF_CLIENT_ID),

@@ -1,0 +1,1 @@
+"""``kafkatx doctor``: what an operator would check first, each with its remedy."""

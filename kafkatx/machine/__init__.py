@@ -1,0 +1,1 @@
+"""Facts about a process and its machine."""

@@ -29,6 +29,7 @@ from kafkatx.cli.cluster.logdirs import logdirs
 from kafkatx.cli.cluster.offsets import offsets
 from kafkatx.cli.cluster.records import records
 from kafkatx.cli.cluster.topics import topics
+from kafkatx.cli.debug.debug import debug
 from kafkatx.cli.doctor.doctor import doctor
 from kafkatx.cli.explanations.explanations import explain_client, explain_lag
 from kafkatx.cli.groups.groups import groups
@@ -115,6 +116,7 @@ kafkatx.add_command(users)
 kafkatx.add_command(acls)
 kafkatx.add_command(explain_access)
 kafkatx.add_command(doctor)
+kafkatx.add_command(debug)
 kafkatx.add_command(explain_lag)
 kafkatx.add_command(explain_client)
 

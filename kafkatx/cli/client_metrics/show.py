@@ -59,7 +59,7 @@ def show_command(
     if as_json:
         for one in found:
             for client in one.clients:
-                show_json(_object(one, client))
+                show_json(described(one, client))
         return
     is_list = client_id is None and metrics is None
     columns = CLIENTS if is_list else COLUMNS
@@ -106,7 +106,8 @@ def _id(one: MetricsClient) -> str:
     return base64.urlsafe_b64encode(one.client_instance_id.bytes).rstrip(b"=").decode()
 
 
-def _object(pushed: PushedMetrics, one: MetricsClient) -> dict[str, object]:
+def described(pushed: PushedMetrics, one: MetricsClient) -> dict[str, object]:
+    """Return a client with its values as an object of JSON."""
     return {
         "broker": pushed.broker,
         "client_id": one.client_id,

@@ -1,0 +1,1 @@
+"""``kafkatx debug``: an archive of what explains a fault, without secrets and records."""

@@ -190,7 +190,7 @@ def _of_the_cluster(topic: str) -> dict[int, Message]:
         74: ListConfigResourcesRequest([2, 4, 16, 32]),
         75: describe_topic_partitions.DescribeTopicPartitionsRequest([described], 10, cursor),
         10103: DescribeBrokerRequest(),
-        10102: DescribeExplanationsRequest("group", None),
+        10102: DescribeExplanationsRequest("group", "app"),  # refused at once: others take seconds
         10101: DescribeClientMetricsRequest("app", ["org.apache.kafka."], 10),
         10100: describe_mirrors.DescribeMirrorsRequest(
             ["dc1"], [topic], 10, describe_mirrors.Cursor(topic, 1)

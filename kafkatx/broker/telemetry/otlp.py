@@ -54,7 +54,7 @@ class Push:
     """The content of a push.
 
     :ivar labels: about the client: ``group_id``, ``transactional_id``, ``client_rack``, ...
-    :ivar dropped: the points that are above the bounds.
+    :ivar dropped: the metrics that are above the bounds, at least in part; they are not read.
     """
 
     labels: Labels
@@ -86,11 +86,14 @@ def read(data: bytes | memoryview, bounds: Bounds | None = None) -> Push:
             about.update(_labels(resource, 1, bounds))
         for scope_metrics in _messages(resource_metrics, 2):
             for metric in _messages(scope_metrics, 2):
+                if len(points) >= bounds.points:
+                    dropped += 1
+                    continue
                 for point in _points(metric, bounds):
-                    if len(points) < bounds.points:
-                        points.append(point)
-                    else:
+                    if len(points) >= bounds.points:
                         dropped += 1
+                        break
+                    points.append(point)
     return Push(tuple(sorted(about.items())[: bounds.labels]), tuple(points), dropped)
 
 
@@ -153,8 +156,10 @@ def _labels(data: memoryview, number: int, bounds: Bounds) -> dict[str, str]:
                     key = _text(value, bounds)
                 elif part == 2:
                     text = _any_value(value, bounds)
-        if key and len(found) < bounds.labels:
+        if key:
             found[key] = text
+        if len(found) >= bounds.labels:
+            break
     return found
 
 

@@ -74,6 +74,17 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual((len(push.points), push.dropped), (3, 7))
         self.assertEqual(push.points[2], Point("m2m2", Kind.GAUGE, 2.0, (("a", "bbbb"),)))
 
+    def test_bound_of_one_metric(self) -> None:
+        """The points of one metric stop at the bound as well, and are not read beyond it."""
+        metric = gauge("a", 1)
+        for _ in range(4):
+            metric.gauge.data_points.append(m.NumberDataPoint(as_double=1))
+        push = read(metrics_data(metric), Bounds(points=3))
+        self.assertEqual((len(push.points), push.dropped), (3, 1))
+        labels = {f"l{number}": "x" for number in range(30)}
+        (point,) = read(metrics_data(gauge("a", 1, **labels))).points
+        self.assertEqual(len(point.labels), Bounds().labels)
+
     def test_not_utf_8(self) -> None:
         """A text that is not UTF-8 is malformed."""
         with self.assertRaises(Malformed):

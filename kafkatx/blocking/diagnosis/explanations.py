@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from kafkatx.blocking.connection import Channel
     from kafkatx.types import BrokerNode
     from kafkatx.wire.schema import Message
+
+OF_ALL = ("no-client-metrics", "nothing-found")
+"""Rules whose notes are about a client as a whole only if all brokers have them."""
 
 
 @attrs.frozen
@@ -57,7 +61,21 @@ class Explanations:
 
         :raises NotKafkatx: a broker is not kafkatx, or older.
         """
-        return OwnRequests(self._cluster).ask_all(DescribeExplanationsRequest(None, client_id), _said)
+        request = DescribeExplanationsRequest(None, client_id)
+        return united(OwnRequests(self._cluster).ask_all(request, _said))
+
+
+def united(every: Sequence[BrokerExplanations]) -> list[BrokerExplanations]:
+    """Leave out what is no news if another broker knows more, and what each of them would say again."""
+    missing = {
+        rule for rule in OF_ALL if not all(rule in [one.rule for one in said.entries] for said in every)
+    }
+    found, seen = [], set(missing)
+    for said in every:
+        entries = [one for one in said.entries if one.rule not in seen]
+        seen |= {one.rule for one in said.entries if one.rule in OF_ALL}
+        found.append(attrs.evolve(said, entries=tuple(entries)))
+    return found
 
 
 def _ask(request: DescribeExplanationsRequest, channel: Channel) -> DescribeExplanationsResponse:

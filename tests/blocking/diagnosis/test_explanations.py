@@ -31,6 +31,17 @@ class ExplanationsTests(SynchronousTestCase):
         said = self.explanations.of_client("app")
         self.assertEqual([(one.broker, one.entries[0].rule) for one in said], [(1, "a"), (2, "b")])
 
+    def test_notes_of_all(self) -> None:
+        """A note that only some brokers have of a client is no news; one of all is said once."""
+        silent, nothing = entry("no-client-metrics", 0), entry("nothing-found", 0)
+        self.fake.said = {1: [silent, nothing], 2: [nothing]}
+        said = self.explanations.of_client("app")
+        self.assertEqual([[one.rule for one in each.entries] for each in said], [["nothing-found"], []])
+        self.fake.said = {1: [silent], 2: [silent, entry("saturated", 2)]}
+        said = self.explanations.of_client("app")
+        rules = [[one.rule for one in each.entries] for each in said]
+        self.assertEqual(rules, [["no-client-metrics"], ["saturated"]])
+
     def test_refused(self) -> None:
         """A refusal is raised."""
         self.fake.faults[DescribeExplanationsRequest].append(ErrorCode.GROUP_AUTHORIZATION_FAILED)

@@ -31,6 +31,7 @@ TOOLS = {
     "kafka-delete-records.sh": ["records", "delete"],
     "kafka-log-dirs.sh": ["logdirs"],
     "kafka-acls.sh": ["acls"],
+    "kafka-client-metrics.sh": ["client-metrics"],
 }
 
 

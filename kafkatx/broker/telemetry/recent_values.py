@@ -48,14 +48,6 @@ class ClientValues:
     dropped: int = 0
     values: Mapping[Key, Value] = attrs.Factory(dict)
 
-    def find(self, *names: str) -> list[tuple[Labels, float]]:
-        """Return the values of the first of some metrics that is there, with their labels."""
-        for name in names:
-            found = [(labels, one.value) for (known, labels), one in self.values.items() if known == name]
-            if found:
-                return found
-        return []
-
 
 class RecentValues:
     """The values of all clients.
@@ -74,10 +66,6 @@ class RecentValues:
     def of_client_id(self, client_id: str) -> list[ClientValues]:
         """Return the instances with a client id."""
         return [one for one in self._clients.values() if one.client.client_id == client_id]
-
-    def of_group(self, group_id: str) -> list[ClientValues]:
-        """Return the instances that say they are in a group."""
-        return [one for one in self._clients.values() if ("group_id", group_id) in one.labels]
 
     def take(
         self,

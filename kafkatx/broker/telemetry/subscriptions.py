@@ -73,12 +73,10 @@ class Selection:
     """The metrics that one client is asked for.
 
     :ivar metrics: prefixes; empty: nothing.
-    :ivar names: the subscriptions that match.
     """
 
     metrics: tuple[str, ...] = ()
     interval_ms: int = INTERVAL_MS.default
-    names: tuple[str, ...] = ()
 
     def subscription_id(self, client_instance_id: uuid.UUID) -> int:
         """Return the id of the selection for an instance, a signed number of 32 bits: a checksum of it."""
@@ -171,7 +169,7 @@ class Subscriptions:
         if ALL_METRICS in metrics:
             metrics = {ALL_METRICS}
         interval_ms = min(INTERVAL_MS.default, *(one.interval_ms for one in matching))
-        return Selection(tuple(sorted(metrics)), interval_ms, tuple(one.name for one in matching))
+        return Selection(tuple(sorted(metrics)), interval_ms)
 
     def _matches(self, one: Subscription, client: Client) -> bool:
         try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _KINDS = "there are topics, brokers, client ids, users and addresses"
 _UNSUPPORTED = {
     "--group": _KINDS,
-    "--client-metrics": _KINDS,
+    "--client-metrics": "`kafkatx client-metrics` changes and describes subscriptions",
     "--broker-logger": _KINDS,
     "--add-config-file": "give each setting as --set NAME=VALUE",
     "--bootstrap-controller": "name a broker: --bootstrap-server HOST:PORT",

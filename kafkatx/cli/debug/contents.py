@@ -27,6 +27,9 @@ LOG_BYTES = 6 << 20
 
 METRICS_BYTES = 8 << 20
 HTTP_S = 10.0
+HISTORY = "kafkatx-history"
+"""The file of a console's samples in the first log dir."""
+
 PACKAGES = ("Twisted", "zope.interface", "attrs", "crc32c", "cramjam", "click", "cryptography", "pyOpenSSL")
 
 
@@ -201,9 +204,35 @@ def add_files(archive: Archive, settings: dict[str, str], directory: str | None)
     archive.gather("files/meta.properties", lambda: tail(os.path.join(directory, "meta.properties")))
     archive.gather("files/kafkatx.log", lambda: tail(log))
     archive.gather("files/log-dir.txt", lambda: _listing(directory))
+    samples = os.path.join(directory, HISTORY)
+    if os.path.exists(samples):
+        archive.gather("files/history.json", lambda: _history(samples))
     if note is not None:
         for name in ("limits", "status"):
             archive.gather(f"process/{name}", _reader(f"/proc/{note.pid}/{name}"))
+
+
+def _history(path: str) -> str:
+    """Return the samples that a broker with a console keeps, a line for each of its three rings.
+
+    :raises OSError: the file cannot be read.
+    :raises ValueError: it is damaged.
+    """
+    from kafkatx.broker.history.codec import MOST_BYTES, decode
+
+    with open(path, "rb") as file:
+        history = decode(file.read(MOST_BYTES + 1))
+    return lines(
+        {
+            "step_ms": ring.step_ms,
+            "newest_slot": ring.last,
+            "series": {
+                name: [round(value, 3) if value == value else None for value in column]
+                for name, column in ring.columns.items()
+            },
+        }
+        for ring in history.rings
+    )
 
 
 def _reader(path: str) -> Callable[[], str]:

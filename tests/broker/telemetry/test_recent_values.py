@@ -44,14 +44,14 @@ class RecentValuesTests(SynchronousTestCase):
         for node in ("1", "2"):
             self.take(Point("d", Kind.DELTA, 5, (("node", node),)))
         (one,) = self.table
-        self.assertEqual(one.find("none", "d"), [((("node", "1"),), 5.0), ((("node", "2"),), 5.0)])
-        self.assertEqual(one.find("none"), [])
+        self.assertEqual([*one.values], [("d", (("node", "1"),)), ("d", (("node", "2"),))])
 
-    def test_groups(self) -> None:
-        """Clients are found by the group that they say they are in."""
+    def test_about_the_client(self) -> None:
+        """The labels of the last push are about its client, and others have theirs."""
         self.take(group_id="g")
         self.take(who=B, group_id="h")
-        self.assertEqual([one.client.client_id for one in self.table.of_group("h")], ["client-2"])
+        self.take(group_id="i")
+        self.assertEqual([one.labels for one in self.table], [(("group_id", "i"),), (("group_id", "h"),)])
 
     def test_bound_of_all(self) -> None:
         """Values above the bound of all clients are dropped and counted; those of others stay."""

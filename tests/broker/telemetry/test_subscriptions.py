@@ -59,7 +59,7 @@ class SelectTests(SynchronousTestCase):
             b={"metrics": "y,z", "interval.ms": "7000"},
             c={"metrics": "c", "interval.ms": "1000", "match": "client_id=other"},
         )
-        self.assertEqual(selection, Selection(("x", "y", "z"), 5000, ("a", "b")))
+        self.assertEqual(selection, Selection(("x", "y", "z"), 5000))
 
     def test_all(self) -> None:
         """A subscription to all metrics takes the place of the others."""
@@ -67,7 +67,7 @@ class SelectTests(SynchronousTestCase):
 
     def test_nobody(self) -> None:
         """A client without subscription is asked for nothing, every five minutes."""
-        self.assertEqual(subscribed(a={"metrics": "*", "match": "client_id=b"}), Selection((), 300_000, ()))
+        self.assertEqual(subscribed(a={"metrics": "*", "match": "client_id=b"}), Selection((), 300_000))
         self.assertEqual(subscribed(a={"metrics": "*", "interval.ms": "3600000"}).interval_ms, 300_000)
 
     def test_match(self) -> None:
@@ -110,7 +110,7 @@ class IdTests(SynchronousTestCase):
         self.assertEqual(
             ids,
             {
-                Selection(s.metrics, s.interval_ms, ("n",)).subscription_id(w)
+                Selection(s.metrics, s.interval_ms).subscription_id(w)
                 for s in selections
                 for w in (one, other)
             },

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tarfile
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.history.codec import encode
+from kafkatx.broker.history.history import History
+from kafkatx.broker.history.history_file import NAME as HISTORY
 from kafkatx.cli.debug.archive import Archive
 from kafkatx.cli.debug.contents import add_files, add_versions, lines, tail
 from kafkatx.cli.debug.redaction import Redaction
@@ -55,6 +59,20 @@ class ContentsTests(SynchronousTestCase):
         found = self.gathered({})
         self.assertIn("Max open files", found["process/limits"])
         self.assertIn("VmRSS", found["process/status"])
+
+    def test_history(self) -> None:
+        """The samples of a console are there as numbers; a damaged file is a problem."""
+        history = History()
+        history.add(5000, {"messages_in": 7.0})
+        path = os.path.join(self.folder, HISTORY)
+        with open(path, "wb") as file:
+            file.write(encode(history))
+        first = json.loads(self.gathered({})["files/history.json"].splitlines()[0])
+        self.assertEqual((first["step_ms"], first["newest_slot"]), (1000, 5))
+        self.assertEqual([value for value in first["series"]["messages_in"] if value is not None], [7.0])
+        os.unlink(os.path.join(self.folder, "bundle.tar.gz"))
+        self.write(HISTORY, "damaged")
+        self.assertIn("files/history.json", self.gathered({})["problems.txt"])
 
     def test_missing(self) -> None:
         """A file that is missing is a problem, and no error."""

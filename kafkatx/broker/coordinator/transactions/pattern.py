@@ -40,8 +40,10 @@ class IdPattern:
 
         :raises RequestError: INVALID_REGULAR_EXPRESSION: it takes too much work.
         """
-        self._expression.begin()
-        return self.matches(text)
+        try:
+            return self._expression.matches(text)
+        except ExpressionError as error:
+            raise self._invalid(error) from None
 
     def _invalid(self, error: ExpressionError) -> RequestError:
         return RequestError(

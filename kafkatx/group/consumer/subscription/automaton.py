@@ -68,12 +68,8 @@ class Expression:
 
         :raises ExpressionError: matching takes too much work.
         """
-        self.begin()
-        return frozenset(name for name in names if self.matches(name))
-
-    def begin(self) -> None:
-        """Begin to count the work anew."""
         self._work = 0
+        return frozenset(name for name in names if self.matches(name))
 
     def matches(self, name: str) -> bool:
         """Return True if a name matches as a whole; the work is added to that of the names before.

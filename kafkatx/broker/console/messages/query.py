@@ -20,6 +20,10 @@ from kafkatx.web.calls import Call
 
 MOST_COUNT: Final = 1000
 MOST_CHARACTERS: Final = 1_000_000
+USUAL_CHARACTERS: Final = 10_000
+CHARACTERS_AT_ONCE: Final = 5_000_000
+"""The characters of a key or value, times the records that are asked for, or the partitions."""
+
 MOST_PARTITIONS: Final = 256
 """Partitions that are searched at a time."""
 
@@ -40,7 +44,8 @@ QUERY: Final[Mapping[str, str]] = MappingProxyType(
         "keyFormat": "the format of keys, auto if it is left out",
         "valueFormat": "the format of values, auto if it is left out",
         "isolation": "read_committed: leave out records of aborted and open transactions",
-        "characters": "characters of a key or value that are sent, 10,000 if it is left out",
+        "characters": "characters of a key or value that are sent, 10,000 if it is left out; less with many"
+        " records",
     }
 )
 """The parameters of a search."""
@@ -164,14 +169,15 @@ class Query:
         isolation = call.text("isolation", "read_uncommitted")
         if isolation not in ("read_uncommitted", "read_committed"):
             raise invalid(f"isolation={isolation[:40]}: it is read_uncommitted or read_committed")
+        count = whole(call.text("count", "100"), "count", 1, MOST_COUNT)
         return cls(
             _origin(call),
             _partitions(call.text("partition")),
-            whole(call.text("count", "100"), "count", 1, MOST_COUNT),
+            count,
             min(whole(call.text("bytes", str(limits.scan_bytes)), "bytes", 1), limits.scan_bytes),
             _view(call, limits),
             isolation == "read_committed",
-            whole(call.text("characters", "10000"), "characters", 1, MOST_CHARACTERS),
+            _characters(call, count),
         )
 
     def chosen(self, count: int) -> Sequence[int]:
@@ -188,9 +194,17 @@ class Query:
                 f"the topic {self.view.topic} has {count} partitions, from 0 on, and none with the number"
                 f" {unknown[0]}",
             )
-        if len(chosen) > MOST_PARTITIONS:
-            raise invalid(f"choose at most {MOST_PARTITIONS} of the {count} partitions")
+        most = min(MOST_PARTITIONS, CHARACTERS_AT_ONCE // self.most_characters)
+        if len(chosen) > most:
+            raise invalid(
+                f"choose at most {most} of the {count} partitions with characters={self.most_characters}"
+            )
         return chosen
+
+
+def _characters(call: Call, count: int) -> int:
+    most = min(MOST_CHARACTERS, CHARACTERS_AT_ONCE // count)
+    return whole(call.text("characters", str(min(USUAL_CHARACTERS, most))), "characters", 1, most)
 
 
 def _partitions(text: str) -> tuple[int, ...] | None:

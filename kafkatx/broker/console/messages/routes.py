@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Final
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
@@ -33,6 +34,9 @@ from kafkatx.web.event_stream import EventStream
 
 _TAIL_QUERY = {name: QUERY[name] for name in QUERY if name not in ("from", "positions", "count", "bytes")}
 
+MOST_SEARCHES: Final = 25
+"""Searches at the same time: each holds records of many partitions."""
+
 Work = Callable[[Query, TopicReader, Steps, EventStream], Awaitable[None]]
 
 
@@ -48,6 +52,7 @@ class Messages:
         self._schemas = SchemaSource(lambda: parts.registry.parts.application, broker.clock)
         self._produce = Produce(broker, parts.kafka, parts.views, self._schemas)
         self._limits = limits_of(parts)
+        self._searches = 0
 
     def routes(self) -> Sequence[Route]:
         """Return the routes."""
@@ -83,9 +88,17 @@ class Messages:
         :raises WebError: 503: too many streams are open.
         """
 
-        def work(query: Query, reader: TopicReader, steps: Steps, stream: EventStream) -> Awaitable[None]:
-            return Search(query, reader, steps, stream, self._broker.clock.seconds).run()
+        async def work(query: Query, reader: TopicReader, steps: Steps, stream: EventStream) -> None:
+            self._searches += 1
+            try:
+                await Search(query, reader, steps, stream, self._broker.clock.seconds).run()
+            finally:
+                self._searches -= 1
 
+        if self._searches >= MOST_SEARCHES:
+            raise ConsoleError(
+                503, "TOO_MANY_SEARCHES", f"{self._searches} searches are going on: try again in a moment"
+            )
         return self._begin(call, work)
 
     def tail(self, call: Call) -> Answer:

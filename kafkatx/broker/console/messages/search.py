@@ -19,8 +19,8 @@ from kafkatx.views.requests import Found, StepResult
 from kafkatx.web.event_stream import EventStream
 
 PROGRESS_S: Final = 0.25
-MOST_HELD_BYTES: Final = 8 << 20
-"""The size of the records of all partitions that wait to be sent."""
+MOST_HELD_BYTES: Final = 4 << 20
+"""The size of the records of all partitions that wait to be sent, but for one of each."""
 
 LEAST_HELD_BYTES: Final = 64 << 10
 MOST_WINDOW_BYTES: Final = 8 << 20

@@ -86,7 +86,7 @@ class TopicReader:
         self._clock = clock
         topic: Topic | None = metadata.state.topics.get(name)
         if topic is None:
-            raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+            raise RequestError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name[:249]}")
         self._topic_id = topic.topic_id
         self.count = len(topic.partitions)
 

@@ -62,6 +62,15 @@ class QueryTests(SynchronousTestCase):
         self.assertEqual((found.view.key_format, found.view.filter), ("auto", None))
         self.assertEqual(list(found.chosen(3)), [0, 1, 2])
 
+    def test_characters(self) -> None:
+        """Long values are shown of few records, or of few partitions: what is held stays bounded."""
+        self.assertEqual(query("").most_characters, 10_000)
+        self.assertEqual(query("count=1000").most_characters, 5_000)
+        long = query("count=1&characters=1000000")
+        self.assertEqual((long.most_characters, list(long.chosen(2))), (1_000_000, [0, 1]))
+        self.assertIn("at most 5 of the 6", str(self.assertRaises(ConsoleError, long.chosen, 6)))
+        self.assertRaises(ConsoleError, query, "count=6&characters=1000000")
+
     def test_limits(self) -> None:
         """The settings bound what is read, whatever is asked for; masks are those of the topic."""
         limits = Limits(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from twisted.internet.task import deferLater
+
 from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.broker.console.errors import ConsoleError
+from kafkatx.broker.console.messages import steps
+from kafkatx.broker.console.messages.routes import MOST_SEARCHES
 from kafkatx.net.requests import Session
 from tests.broker.authorization.authorized import ADMIN
 from tests.broker.console.authorized import AuthorizedConsoleCase
@@ -55,6 +59,19 @@ class RefusalTests(MessagesCase):
         self.assertTrue(self.get("/messages/filter?filter=key%20==%20%27a%27")["valid"])
         found = self.get("/messages/filter?filter=key%20==%20abc")
         self.assertEqual((found["valid"], found["column"]), (False, 8))
+
+
+class ManyTests(MessagesCase):
+    def test_many_searches(self) -> None:
+        """As many searches as are allowed go on; one more is told so, and served when another has ended."""
+        self.write(0, b"a")
+        answers = [self.open("/messages") for _ in range(MOST_SEARCHES)]
+        self.assertEqual(self.refusal()[:2], (503, "TOO_MANY_SEARCHES"))
+        stream: Any = answers[0].stream
+        stream.gone()
+        self.assertEqual(self.search().texts, ["a"])
+        self.console.parts.streams.stop()
+        self.assertEqual(self.open("/messages").status, 503)
 
 
 class FailureTests(MessagesCase):
@@ -179,6 +196,37 @@ class RightsTests(MessagesCase, AuthorizedConsoleCase):
         self.pass_time(1)
         self.assertEqual(reader.texts, [])
         self.assertEqual(reader.of("failure")[0]["code"], "TOPIC_AUTHORIZATION_FAILED")
+
+    def test_tail_of_nothing(self) -> None:
+        """A tail without new records ends as well when the right is taken away."""
+        self.grant(AclOperation.READ, ResourceType.TOPIC, "t")
+        reader = self.tail()
+        self.pass_time(1)
+        self.revoke_all()
+        self.pass_time(1)
+        self.assertEqual(reader.of("failure")[0]["code"], "TOPIC_AUTHORIZATION_FAILED")
+
+    def test_search_revoked(self) -> None:
+        """A search that is going on ends as well."""
+        for _ in range(20):
+            self.write(0, b"x" * 2000)
+        self.grant(AclOperation.READ, ResourceType.TOPIC, "t")
+        self.patch(steps, "CHUNK_BYTES", 1)
+        views: Any = self.console.parts.views
+        at_once = views.ask
+
+        async def ask(head: object, body: Any) -> object:
+            await deferLater(self.clock, 0.1)
+            return await at_once(head, body)
+
+        self.patch(views, "ask", ask)
+        reader = self.reader("/messages", count=1000, partition="0", **{"from": "oldest"})
+        self.pass_time(1)
+        self.revoke_all()
+        self.pass_time(2)
+        self.assertGreater(len(reader.texts), 1)
+        self.assertEqual(reader.of("failure")[0]["code"], "TOPIC_AUTHORIZATION_FAILED")
+        self.assertLess(len(reader.texts), 20)
 
     def test_super_user(self) -> None:
         """A super user may read everything."""

@@ -108,6 +108,16 @@ class StepRequest:
         return cls(**{**found, "view": ViewRequest.read(found["view"]), "aborted": aborted})
 
 
+def encode_request(
+    step: StepRequest, schemas: Mapping[str, Mapping[str, object]], is_last: bool
+) -> dict[str, object]:
+    """Return the head of a request for a step.
+
+    :param is_last: schemas that are missing then are faults of their messages.
+    """
+    return {"step": attrs.asdict(step), "schemas": schemas, "isLast": is_last}
+
+
 @attrs.frozen
 class Found:
     """A record that is wanted.

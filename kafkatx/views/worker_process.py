@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Final
 
-import attrs
-
 from kafkatx.errors import KafkaTXError
 from kafkatx.views.encoders import BadText, encode
 from kafkatx.views.formats.registered import Schemas
@@ -83,16 +81,6 @@ class Performer:
             {"sizes": [None if one is None else len(one) for one in found]},
             b"".join(one or b"" for one in found),
         )
-
-
-def encode_request(
-    step: StepRequest, schemas: Mapping[str, Mapping[str, object]], is_last: bool
-) -> dict[str, object]:
-    """Return the head of a request for a step.
-
-    :param is_last: schemas that are missing then are faults of their messages.
-    """
-    return {"step": attrs.asdict(step), "schemas": schemas, "isLast": is_last}
 
 
 def serve(source: BinaryIO, target: BinaryIO, performer: Performer) -> None:

@@ -12,8 +12,16 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.schemas.types import SchemaType
-from kafkatx.views.requests import FRAME, StepRequest, StepResult, Typed, ViewRequest, encode_frame
-from kafkatx.views.worker_process import MOST_VIEWS, Performer, encode_request, serve
+from kafkatx.views.requests import (
+    FRAME,
+    StepRequest,
+    StepResult,
+    Typed,
+    ViewRequest,
+    encode_frame,
+    encode_request,
+)
+from kafkatx.views.worker_process import MOST_VIEWS, Performer, serve
 from tests.views.formats.test_registered import described, message
 from tests.views.test_rows import batch
 

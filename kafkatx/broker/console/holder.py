@@ -31,6 +31,8 @@ IMPORTED_FIRST = (
     "kafkatx.broker.registry.factory",
     "kafkatx.broker.console.pages.static_files",
     "kafkatx.broker.console.kafka_requests",
+    "kafkatx.views.formats.decoder",
+    "kafkatx.broker.console.messages.routes",
     "kafkatx.broker.console.table",
     "kafkatx.broker.console.factory",
 )

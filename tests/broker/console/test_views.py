@@ -11,8 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.console.errors import ConsoleError
 from kafkatx.broker.console.views import COMMAND, IDLE_S, ViewProcesses
-from kafkatx.views.requests import StepRequest, StepResult, ViewRequest
-from kafkatx.views.worker_process import encode_request
+from kafkatx.views.requests import StepRequest, StepResult, ViewRequest, encode_request
 from tests.broker.running import Held
 from tests.views.test_rows import batch
 

@@ -16,8 +16,7 @@ from kafkatx.broker.console.messages.schema_source import SchemaSource
 from kafkatx.broker.console.messages.topic_reader import Chunk, TopicReader
 from kafkatx.broker.console.views import ViewProcesses
 from kafkatx.views.formats.registered import Described
-from kafkatx.views.requests import StepRequest, StepResult
-from kafkatx.views.worker_process import encode_request
+from kafkatx.views.requests import StepRequest, StepResult, encode_request
 
 CHUNK_BYTES: Final = 512 << 10
 ROUNDS: Final = 3

@@ -63,7 +63,7 @@ class RefusalTests(MessagesCase):
 
 class ManyTests(MessagesCase):
     def test_many_searches(self) -> None:
-        """As many searches as are allowed go on; one more is told so, and served when another has ended."""
+        """A bounded number of searches go on; one more is told so, and served when another has ended."""
         self.write(0, b"a")
         answers = [self.open("/messages") for _ in range(MOST_SEARCHES)]
         self.assertEqual(self.refusal()[:2], (503, "TOO_MANY_SEARCHES"))

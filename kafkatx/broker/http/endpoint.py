@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort, IProtocolFactory
+from twisted.logger import Logger
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.holder import ConsoleHolder
@@ -45,6 +46,8 @@ class HttpEndpoint:
     :param tls: the certificates of listeners with TLS; None: there are none.
     :param find_checker: finds installed checkers of user names and passwords; None: there are none.
     """
+
+    _log = Logger()
 
     def __init__(
         self,
@@ -133,7 +136,20 @@ class HttpEndpoint:
         if self._console.is_enabled:  # it has logins of its own
             has_tls = self._tls is not None and listener.has_tls
             site.mount(("console",), self._console.mount(lambda: site.logins, has_tls), public=True)
+            self._warn_of_open_console(listener)
         return site
+
+    def _warn_of_open_console(self, listener: Listener) -> None:
+        """Tell if anyone who reaches a listener may change everything through the console."""
+        broker = self._broker
+        config = broker.config
+        checked = broker.authorization is not None or config[n.HTTP_AUTHENTICATION] != "none"
+        if not (checked or config[n.CONSOLE_READ_ONLY] or is_loopback(listener.host)):
+            self._log.warn(
+                "the console at {listener} lets everyone who reaches it change topics and settings: set"
+                " kafkatx.http.authentication, authorizer.class.name or kafkatx.console.read.only",
+                listener=listener,
+            )
 
     def accept(self) -> None:
         """Accept connections."""

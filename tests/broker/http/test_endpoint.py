@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 from twisted.internet.testing import StringTransport
+from twisted.logger import capturedLogs, formatEvent
 
 from kafkatx.broker.console.holder import ConsoleHolder
 from kafkatx.broker.http.endpoint import HttpEndpoint, allowed_hosts
@@ -211,6 +212,20 @@ class EndpointTests(BrokerTestCase):
             self.clock.pump([0] * 20)
             self.assertIn(b'"principal":"User:ANONYMOUS"', transport.value())
         self.successResultOf(Deferred.fromCoroutine(self.endpoint.stop()))
+
+    def test_open_console(self) -> None:
+        """The log tells of a console that all others may use to change everything, and of no other one."""
+        for settings, warned in (
+            ({"kafkatx.console.enable": "false"}, False),
+            ({"kafkatx.console.enable": "true"}, True),
+            ({"kafkatx.console.enable": "true", "kafkatx.console.read.only": "true"}, False),
+            ({"kafkatx.console.enable": "true", "http.listeners": "HTTP://127.0.0.1:1"}, False),
+        ):
+            self.broker.config = self.broker.config.with_values(settings)
+            with capturedLogs() as events:
+                self.endpoint.listen()
+            found = [line for line in map(formatEvent, events) if "lets everyone" in line]
+            self.assertEqual(len(found), int(warned), (settings, found))
 
     def test_load_rest(self) -> None:
         """Everything that a request needs can be imported before."""

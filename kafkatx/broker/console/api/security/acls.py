@@ -37,8 +37,11 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
     """Return the routes."""
 
     async def list_acls(call: Call) -> object:
+        if parts.broker.authorization is None:
+            return {"total": 0, "items": [], "authorizer": False}
         response = await parts.kafka.ask(call, acls.describe_request(AclFilter()))
-        return LISTING.page(call, [_item(one) for one in acls.bindings(response)])
+        page = LISTING.page(call, [_item(one) for one in acls.bindings(response)])
+        return {**page, "authorizer": True}
 
     async def create(call: Call) -> object:
         binding = _binding(Fields.of(call))

@@ -6,6 +6,8 @@ import json
 from typing import Any
 from unittest.mock import patch
 
+from twisted.internet.defer import Deferred
+
 from kafkatx.broker.console.application import ConsoleApplication
 from kafkatx.broker.console.pages.headers import HEADERS
 from kafkatx.broker.console.route import Route
@@ -75,6 +77,31 @@ class ApplicationTests(ConsoleCase):
             self.assertNotIn("broken", json.dumps(found))
             self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
             self.get("/session")
+
+    def test_gone(self) -> None:
+        """A change goes on to its end when its client goes, and is noted; a read ends."""
+        waiting: list[Deferred[None]] = []
+
+        async def change(call: Call) -> Any:
+            with self.console.parts.actions.change(call, "do", "it"):
+                waiting.append(Deferred())
+                await waiting[-1]
+            return {}
+
+        async def read(call: Call) -> Any:
+            waiting.append(Deferred())
+            await waiting[-1]
+
+        routes = [Route("POST", "/x", change, "Do", changes=True), Route("GET", "/x", read, "Read")]
+        access, files = self.application._access, self.application._files
+        self.application = ConsoleApplication(self.console.parts, routes, access, files)
+        for method in ("POST", "GET"):
+            asked = self.begin(method, "/console/api/v1/x", {})
+            asked.cancel()
+            self.failureResultOf(asked)
+        self.assertEqual([one.called for one in waiting], [False, True])
+        waiting[0].callback(None)
+        self.assertEqual([one.result for one in self.console.parts.actions.newest()], ["done"])
 
     def test_session(self) -> None:
         """Without logins all clients are those that the listener says."""

@@ -87,6 +87,16 @@ class ClusterGroupsTests(LeaderCase):
             {"own": ("Empty", 5), "lost": ("Empty", None)},
         )
 
+    def test_beyond(self) -> None:
+        """Deleted records do not count, and an offset beyond the end is behind by nothing."""
+        self.failing = True
+        offsets = Offsets()
+        offsets.set("early", "t", 0, self.committed(0))
+        offsets.set("late", "t", 0, self.committed(99))
+        shard: Any = type("Shard", (), {"groups": {}, "offsets": offsets})
+        self.broker.groups.shards = {0: shard}
+        self.assertEqual({one.id: one.lag for one in self.found().values()}, {"early": 8, "late": 0})
+
     def committed(self, offset: int) -> Any:
         """Return a committed offset."""
         return type("Committed", (), {"offset": offset})

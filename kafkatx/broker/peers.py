@@ -56,14 +56,16 @@ class Peers:
         """Return connections of their own for another purpose: its requests delay no others."""
         return Peers(self._config, self._metadata, self._clock, self._make_endpoint, purpose)
 
-    def request(self, node: BrokerNode, message: Message) -> Deferred[Any]:
-        """Send a request in the highest version that both brokers speak; fires with the response.
+    def request(self, node: BrokerNode, message: Message, version: int | None = None) -> Deferred[Any]:
+        """Send a request; fires with the response.
 
+        :param version: None: the highest version that both brokers speak. ApiVersions does not list requests
+            of kafkatx alone.
         :return: fails with KafkaTXError: no connection, no answer in time, or the version is not offered.
         """
         if self._stopped:
             return fail(KafkaTXError("this broker is stopping"))
-        return self._connection(node).request(message)
+        return self._connection(node).request(message, version=version)
 
     def _connection(self, node: BrokerNode) -> BrokerConnection:
         known = self._connections.get(node.id)

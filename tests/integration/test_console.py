@@ -145,6 +145,8 @@ class ClusterTests(SynchronousTestCase):
                 self.assertEqual([(one["id"], one["live"]) for one in brokers], [(1, True), (2, True)])
                 self.assertTrue(all(one["logDirs"][0]["sizeBytes"] for one in brokers))
                 self.assertEqual(console.get("/overview")["problems"], [])
+                self.assertEqual(console.get("/mirrors")["items"], [])
+                self.assertEqual(console.get("/transactions")["items"], [])
             first, second = consoles
             self.assertNotEqual(first.get("/session")["brokerId"], second.get("/session")["brokerId"])
             for group in ("a", "b", "c", "d", "e", "f"):
@@ -155,6 +157,9 @@ class ClusterTests(SynchronousTestCase):
                 "results"
             ]
             self.assertEqual([one["error"] for one in results], [None] * 4)
+            made = first.call("POST", "/schemas/t-value/versions", {"schema": '"string"'})
+            (subject,) = second.get("/schemas")["items"]
+            self.assertEqual((subject["latestVersion"], subject["id"]), (1, made["id"]))
             second.call("PATCH", "/configs/brokers/1", {"set": {"max.connections": "500"}})
             found = {one["name"]: one for one in first.get("/configs/brokers/1")["configs"]}
             self.assertEqual(found["max.connections"]["value"], "500")

@@ -25,16 +25,34 @@ if TYPE_CHECKING:
 FindLogins = Callable[[], "Logins | Certificates | None"]
 """Returns the logins of a listener, once it listens."""
 
+_CONSOLE = "kafkatx.broker.console"
+_API = f"{_CONSOLE}.api"
+
 IMPORTED_FIRST = (
     "kafkatx.broker.guards.guard",
     "kafkatx.broker.handlers",
     "kafkatx.broker.registry.factory",
-    "kafkatx.broker.console.pages.static_files",
-    "kafkatx.broker.console.kafka_requests",
+    f"{_CONSOLE}.pages.static_files",
+    f"{_CONSOLE}.kafka_requests",
+    f"{_CONSOLE}.cluster.cluster",
+    f"{_API}.configs",
+    f"{_API}.topics.reads",
+    f"{_API}.topics.changes",
+    f"{_API}.groups.reads",
+    f"{_API}.groups.changes",
+    f"{_API}.schemas",
+    f"{_API}.security.acls",
+    f"{_API}.security.users",
+    f"{_API}.security.quotas",
+    f"{_API}.cluster.overview",
+    "kafkatx.clientcore.transactions.requests",
+    f"{_API}.cluster.transactions",
+    f"{_API}.cluster.mirrors",
     "kafkatx.views.formats.decoder",
-    "kafkatx.broker.console.messages.routes",
-    "kafkatx.broker.console.table",
-    "kafkatx.broker.console.factory",
+    f"{_CONSOLE}.messages.routes",
+    f"{_CONSOLE}.table",
+    f"{_CONSOLE}.application",
+    f"{_CONSOLE}.factory",
 )
 """What the first request imports, a module in each turn of the reactor."""
 

@@ -53,7 +53,7 @@ class KafkaRequests:
         if node is not None and node.id != self._broker.node_id:
 
             def answer(broker: Broker, asked: Message, context: RequestContext) -> Deferred[Any]:
-                return broker.peers.request(node, asked)
+                return broker.peers.request(node, asked, None if served.api.listed else version)
 
         if self._broker.authorization is not None:
             answer = guarded(self._broker.authorization, served.api.key, answer, api.refuse)

@@ -18,6 +18,7 @@ from kafkatx.wire.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 from kafkatx.wire.messages.describe_acls import DescribeAclsRequest
+from kafkatx.wire.messages.describe_mirrors import DescribeMirrorsRequest, DescribeMirrorsResponse
 from kafkatx.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -42,11 +43,15 @@ class KafkaRequestsTests(AuthorizedConsoleCase):
         super().setUp()
         self.kafka = KafkaRequests(self.broker)
         self.sent: list[tuple[BrokerNode, Message]] = []
+        self.versions: list[int | None] = []
         self.patch(self.broker.peers, "request", self.at_peer)
 
-    def at_peer(self, node: BrokerNode, message: Message) -> Deferred[Any]:
+    def at_peer(self, node: BrokerNode, message: Message, version: int | None) -> Deferred[Any]:
         """Answer for another broker."""
         self.sent.append((node, message))
+        self.versions.append(version)
+        if isinstance(message, DescribeMirrorsRequest):
+            return succeed(DescribeMirrorsResponse())
         assert isinstance(message, DeleteGroupsRequest)
         return succeed(DeleteGroupsResponse(0, [DeletableGroupResult(one) for one in message.groups_names]))
 
@@ -81,3 +86,9 @@ class KafkaRequestsTests(AuthorizedConsoleCase):
         here = BrokerNode(self.broker.node_id, "h", 1)
         self.successResultOf(self.ask_as(ADMIN, DeleteGroupsRequest(["own"]), here))
         self.assertEqual(len(self.sent), 1)
+
+    def test_versions(self) -> None:
+        """The version is negotiated, but for requests that brokers do not list."""
+        self.successResultOf(self.ask_as(ADMIN, DeleteGroupsRequest(["own"]), OTHER))
+        self.successResultOf(self.ask_as(ADMIN, DescribeMirrorsRequest(), OTHER))
+        self.assertEqual(self.versions, [None, 0])

@@ -6,6 +6,7 @@ import attrs
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.cluster.counts import ClusterCounts
+from kafkatx.broker.console.cluster.disks import Disks
 from kafkatx.broker.console.cluster.groups import ClusterGroups
 from kafkatx.broker.console.cluster.log_ends import LogEnds
 from kafkatx.broker.console.cluster.topics import ClusterTopics
@@ -19,9 +20,11 @@ class Cluster:
     ends: LogEnds
     topics: ClusterTopics
     groups: ClusterGroups
+    disks: Disks
 
     @classmethod
     def of(cls, broker: Broker) -> Cluster:
         """Return the figures of a broker's cluster."""
         ends = LogEnds(broker)
-        return cls(ClusterCounts(broker), ends, ClusterTopics(broker, ends), ClusterGroups(broker, ends))
+        topics, groups = ClusterTopics(broker, ends), ClusterGroups(broker, ends)
+        return cls(ClusterCounts(broker), ends, topics, groups, Disks(broker))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.cluster.counts import Counts, Trouble
+from kafkatx.broker.console.cluster.disks import Disk
 
 ERROR, WARNING = "error", "warning"
+
+FULL = 0.1
+"""The part of a disk that should be free."""
 
 
 @attrs.frozen
@@ -24,7 +28,7 @@ class Problem:
     link: str
 
 
-def problems(broker: Broker, counts: Counts) -> Iterator[Problem]:
+def problems(broker: Broker, counts: Counts, disks: Sequence[Disk] = ()) -> Iterator[Problem]:
     """Yield the problems of a cluster, the worst first."""
     state = broker.metadata.state
     if state.fenced:
@@ -65,6 +69,14 @@ def problems(broker: Broker, counts: Counts) -> Iterator[Problem]:
             " min.insync.replicas: producers with acks=all are refused.",
             _link(counts.under_min_isr),
         )
+    for disk in disks:
+        if disk.free_share < FULL:
+            yield Problem(
+                WARNING,
+                f"The disk of log dir {disk.path} of broker {broker.node_id} has {disk.free_share:.1%} free"
+                " space: when it is full the log dir fails. Delete records, or shorten their retention.",
+                f"#/brokers/{broker.node_id}",
+            )
     if counts.under_replicated.count:
         yield Problem(
             WARNING,

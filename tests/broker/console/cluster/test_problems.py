@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from unittest.mock import Mock
 
+from kafkatx.broker.console.cluster.disks import Disk
+from kafkatx.broker.console.cluster.problems import problems
 from tests.broker.console.cluster.states import StateCase, topic
 
 
@@ -43,3 +45,10 @@ class ProblemsTests(StateCase):
         self.assertIn("no connection to the state", found[0])
         self.assertIn("The log dir /d of broker 1 has failed: broken", found[1])
         self.assertIn("No broker is the controller", found[2])
+
+    def test_disks(self) -> None:
+        """A disk that is nearly full is told, with what to do."""
+        disks = [Disk("/d", 4, 100), Disk("/e", 50, 100), Disk("/f", 0, 0)]
+        (found,) = problems(self.broker, self.found(), disks)
+        self.assertIn("The disk of log dir /d of broker 1 has 4.0% free space", found.text)
+        self.assertEqual((found.severity, found.link), ("warning", "#/brokers/1"))

@@ -57,7 +57,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
 
     async def overview(call: Call) -> object:
         parts.guard.check(call)
-        found = await parts.cluster.counts.get()
+        found, disks = await parts.cluster.counts.get(), await parts.cluster.disks.get()
         state, latest = broker.metadata.state, parts.recorder.history.latest
         return {
             "clusterId": state.cluster_id,
@@ -74,7 +74,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,
             "connections": len(parts.server.connections),
             "uptimeMs": round((broker.clock.seconds() - parts.recorder.began_s) * 1000),
-            "problems": [attrs.asdict(problem) for problem in problems(broker, found)],
+            "problems": [attrs.asdict(problem) for problem in problems(broker, found, disks)],
         }
 
     return [

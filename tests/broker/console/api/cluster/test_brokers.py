@@ -29,7 +29,7 @@ class BrokersTests(ConsoleCase):
         nodes = {number: BrokerNode(number, f"h{number}", 9092) for number in (0, 9, 10)}
         state = attrs.evolve(self.broker.metadata.state, brokers=nodes)
 
-        def request(node: BrokerNode, message: Any) -> Deferred[Any]:
+        def request(node: BrokerNode, message: Any, version: int | None) -> Deferred[Any]:
             if node.id == 10:
                 return fail(KafkaTXError("away"))
             result = DescribeLogDirsResult(0, "/d", total_bytes=100, usable_bytes=40)

@@ -13,8 +13,11 @@ from kafkatx.log.group_commit import GroupCommit
 
 T = TypeVar("T")
 
-TURN_S = 0.003
+TURN_S = 0.002
 """Seconds that a walk takes in one turn of the reactor."""
+
+SHARE = 1 / 40
+"""The part of the time that finding a value out may take."""
 
 STEP = 50
 """Items between two looks at the clock."""
@@ -44,7 +47,7 @@ class Kept(Generic[T]):
 
     :param find: finds it out.
     :param kept_s: seconds for which it is kept; longer if finding it has taken long, so that this takes at
-        most a twentieth of the time.
+        most :data:`SHARE` of the time.
     """
 
     def __init__(self, find: Callable[[], Any], clock: IReactorTime, kept_s: float) -> None:
@@ -65,7 +68,7 @@ class Kept(Generic[T]):
         began_s = self._clock.seconds()
         self._value = value = await self._find()
         ended_s = self._clock.seconds()
-        self._ends_s = ended_s + max(self._kept_s, 20 * (ended_s - began_s))
+        self._ends_s = ended_s + max(self._kept_s, (ended_s - began_s) / SHARE)
         found: T = value
         return found
 

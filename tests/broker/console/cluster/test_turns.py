@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.console.cluster.turns import STEP, Kept, Turns, chunks
+from kafkatx.broker.console.cluster.turns import SHARE, STEP, Kept, Turns, chunks
 
 
 class TurnsTests(SynchronousTestCase):
@@ -54,10 +54,10 @@ class KeptTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(self.kept.get()), 2)
 
     def test_slow(self) -> None:
-        """A value that is slow to find out is kept for longer: it takes a twentieth of the time."""
+        """A value that is slow to find out is kept for longer: it takes a small part of the time."""
         self.took_s = 1.0
         self.successResultOf(self.kept.get())
-        self.clock.advance(19)
+        self.clock.advance(1 / SHARE - 1)
         self.assertEqual(self.successResultOf(self.kept.get()), 1)
         self.clock.advance(1)
         self.assertEqual(self.successResultOf(self.kept.get()), 2)

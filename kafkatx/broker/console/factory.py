@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, gatherResults
 
 from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.broker import Broker
@@ -46,16 +46,17 @@ class Console:
         decoders: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         config = broker.config
+        self._peers = broker.peers.apart("console-figures")  # records of messages must not delay them
         self.parts = ConsoleParts(
             broker,
             server,
             registry,
             recorder,
-            KafkaRequests(broker),
+            KafkaRequests(broker, self._peers),
             Actions(broker.now_ms, config[n.CONSOLE_READ_ONLY]),
             EventStreams(broker.clock, config[n.CONSOLE_MAX_STREAMS], n.CONSOLE_MAX_STREAMS.name),
             HttpGuard(broker.authorization),
-            Cluster.of(broker),
+            Cluster.of(broker, self._peers),
             ViewProcesses(broker.workers, broker.clock),
             broker.peers.apart("console"),
             decoders,
@@ -86,4 +87,5 @@ class Console:
         """End all event streams, the processes and the connections."""
         self.parts.streams.stop()
         self.parts.views.stop()
-        return self.parts.peers.stop()
+        stopping = [self.parts.peers.stop(), self._peers.stop()]
+        return gatherResults(stopping).addCallback(lambda _: None)

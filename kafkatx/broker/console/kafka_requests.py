@@ -16,6 +16,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Served
 from kafkatx.broker.guards.guard import guarded
 from kafkatx.broker.handlers import SERVED
+from kafkatx.broker.peers import Peers
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.broker.requests.pending_answers import ExclusiveResponse, Outcome, Staging
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
@@ -33,10 +34,16 @@ def peer_of(call: Call) -> Peer:
 
 
 class KafkaRequests:
-    """Makes the requests of one broker's console."""
+    """Makes the requests of one broker's console.
 
-    def __init__(self, broker: Broker, served: tuple[Served, ...] = SERVED) -> None:
+    :param peers: connections to the other brokers; by default those of coordinators.
+    """
+
+    def __init__(
+        self, broker: Broker, peers: Peers | None = None, served: tuple[Served, ...] = SERVED
+    ) -> None:
         self._broker = broker
+        self._peers = peers or broker.peers
         self._served = {line.api.key: line for line in served}
 
     async def ask(self, call: Call, request: Message, node: BrokerNode | None = None) -> Any:
@@ -53,7 +60,7 @@ class KafkaRequests:
         if node is not None and node.id != self._broker.node_id:
 
             def answer(broker: Broker, asked: Message, context: RequestContext) -> Deferred[Any]:
-                return broker.peers.request(node, asked, None if served.api.listed else version)
+                return self._peers.request(node, asked, None if served.api.listed else version)
 
         if self._broker.authorization is not None:
             answer = guarded(self._broker.authorization, served.api.key, answer, api.refuse)

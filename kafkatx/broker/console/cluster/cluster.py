@@ -10,6 +10,7 @@ from kafkatx.broker.console.cluster.disks import Disks
 from kafkatx.broker.console.cluster.groups import ClusterGroups
 from kafkatx.broker.console.cluster.log_ends import LogEnds
 from kafkatx.broker.console.cluster.topics import ClusterTopics
+from kafkatx.broker.peers import Peers
 
 
 @attrs.frozen(eq=False)
@@ -23,8 +24,11 @@ class Cluster:
     disks: Disks
 
     @classmethod
-    def of(cls, broker: Broker) -> Cluster:
-        """Return the figures of a broker's cluster."""
-        ends = LogEnds(broker)
-        topics, groups = ClusterTopics(broker, ends), ClusterGroups(broker, ends)
+    def of(cls, broker: Broker, peers: Peers) -> Cluster:
+        """Return the figures of a broker's cluster.
+
+        :param peers: connections to the other brokers.
+        """
+        ends = LogEnds(broker, peers)
+        topics, groups = ClusterTopics(broker, ends), ClusterGroups(broker, peers, ends)
         return cls(ClusterCounts(broker), ends, topics, groups, Disks(broker))

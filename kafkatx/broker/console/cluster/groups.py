@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred, gatherResults
@@ -11,12 +12,14 @@ from twisted.logger import Logger
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.cluster.log_ends import LogEnds, ask_patiently
 from kafkatx.broker.console.cluster.turns import Kept, Turns, chunks
+from kafkatx.broker.peers import Peers
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from kafkatx.wire.schema import Message
 
 KEPT_S = 2.0
 CHUNK = 50
@@ -56,8 +59,9 @@ class ClusterGroups:
 
     _log = Logger()
 
-    def __init__(self, broker: Broker, ends: LogEnds) -> None:
+    def __init__(self, broker: Broker, peers: Peers, ends: LogEnds) -> None:
         self._broker = broker
+        self._peers = peers
         self._ends = ends
         self._kept: Kept[Mapping[str, GroupFigures]] = Kept(self._find, broker.clock, KEPT_S)
         self.get = self._kept.get
@@ -120,10 +124,13 @@ class ClusterGroups:
 
     # --- other coordinators
 
+    async def _ask(self, node: BrokerNode, message: Message) -> Any:
+        return await ask_patiently(self._broker.clock, self._peers, node, message)
+
     async def _of_broker(self, node: BrokerNode) -> Iterable[GroupFigures]:
         """Return the groups of another coordinator; none if it does not answer."""
         try:
-            listed = await ask_patiently(self._broker, node, ListGroupsRequest())
+            listed = await self._ask(node, ListGroupsRequest())
             groups = {
                 one.group_id: GroupFigures(
                     one.group_id, one.group_type or CLASSIC, one.group_state, 0, node.id
@@ -146,11 +153,11 @@ class ClusterGroups:
                     if protocol == CLASSIC
                     else ConsumerGroupDescribeRequest(names)
                 )
-                described = await ask_patiently(self._broker, node, request)
+                described = await self._ask(node, request)
                 for one in described.groups:
                     groups[one.group_id].members = len(one.members)
         asked = [OffsetFetchRequestGroup(name, None, topics=None) for name in groups]
-        fetched = await ask_patiently(self._broker, node, OffsetFetchRequest(groups=asked))
+        fetched = await self._ask(node, OffsetFetchRequest(groups=asked))
         for one in fetched.groups:
             groups[one.group_id].offsets = {
                 topic.name: {each.partition_index: each.committed_offset for each in topic.partitions}

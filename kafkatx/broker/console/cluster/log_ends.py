@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.console.cluster.turns import chunks
+from kafkatx.broker.peers import Peers
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
@@ -42,12 +44,16 @@ class Ends(NamedTuple):
 
 
 class LogEnds:
-    """The logs of the cluster."""
+    """The logs of the cluster.
+
+    :param peers: connections to the other brokers.
+    """
 
     _log = Logger()
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, peers: Peers) -> None:
         self._broker = broker
+        self._peers = peers
         self._known: dict[TopicPartition, tuple[float, Ends]] = {}
 
     def find(self, topic: str, number: int) -> Ends | None:
@@ -129,18 +135,18 @@ class LogEnds:
         }
 
     async def _request(self, node: BrokerNode, message: Any) -> Any:
-        return await ask_patiently(self._broker, node, message)
+        return await ask_patiently(self._broker.clock, self._peers, node, message)
 
 
-async def ask_patiently(broker: Broker, node: BrokerNode, message: Any) -> Any:
+async def ask_patiently(clock: IReactorTime, peers: Peers, node: BrokerNode, message: Any) -> Any:
     """Return the response of another broker, which must come within :data:`PATIENCE_S`.
 
     :raises KafkaTXError: it has not.
     """
     waiting: Deferred[Any] = Deferred()
-    asked = broker.peers.request(node, message)
+    asked = peers.request(node, message)
     asked.addBoth(lambda result: None if waiting.called else waiting.callback(result))
-    timer = broker.clock.callLater(
+    timer = clock.callLater(
         PATIENCE_S, lambda: waiting.errback(KafkaTXError(f"broker {node.id} does not answer"))
     )
     try:

@@ -32,7 +32,7 @@ class ClusterGroupsTests(LeaderCase):
         """Make the groups."""
         super().setUp()
         self.broker.groups.shards = {}
-        self.groups = ClusterGroups(self.broker, self.ends)
+        self.groups = ClusterGroups(self.broker, self.peers, self.ends)
 
     def other(self, message: Any) -> Any:
         """Return a response of broker 2, whose groups have read ``t-1`` up to 501 and ``t-7``."""

@@ -46,8 +46,8 @@ class LeaderCase(SynchronousTestCase):
         self.broker: Any = Mock(clock=self.clock, node_id=1)
         self.broker.metadata.state = ClusterState("c", 1, nodes, topics)
         self.broker.topics.find = lambda topic, number: own if (topic, number) == ("t", 0) else None
-        self.broker.peers.request = self.request
-        self.ends = LogEnds(self.broker)
+        self.peers: Any = Mock(request=self.request)
+        self.ends = LogEnds(self.broker, self.peers)
 
     def request(self, node: BrokerNode, message: Any) -> Deferred[Any]:
         """Answer for broker 2: partition *n* is at *n*, to 1000 + *n*, of 5 bytes."""

@@ -35,7 +35,7 @@ class BrokersTests(ConsoleCase):
             result = DescribeLogDirsResult(0, "/d", total_bytes=100, usable_bytes=40)
             return succeed(DescribeLogDirsResponse(results=[result]))
 
-        self.patch(self.broker.peers, "request", request)
+        self.patch(self.console._peers, "request", request)
         self.patch(self.broker.metadata, "state", state)
         items = self.get("/brokers")["items"]
         self.assertEqual([one["id"] for one in self.get("/brokers?search=h9")["items"]], [9])

@@ -33,20 +33,31 @@ class Site:
         self.allowed_hosts = allowed_hosts
         self.logins = logins
         self._public: set[str] = set()
+        self._with_logins: set[str] = set()
         self.answers: dict[int, int] = {}
         self._makers: dict[str, Callable[[], Application]] = {}
         self._made: dict[Callable[[], Application], Application] = {}
 
-    def mount(self, names: Collection[str], make: Callable[[], Application], *, public: bool = False) -> None:
+    def mount(
+        self,
+        names: Collection[str],
+        make: Callable[[], Application],
+        *,
+        public: bool = False,
+        has_logins: bool = False,
+    ) -> None:
         """Give an application the paths that begin with one of *names*; ``""`` is the path ``/`` itself.
 
         :param make: makes the application, once, at the first request.
         :param public: answer clients that are not logged in, too.
+        :param has_logins: the application is public, and checks ``Authorization`` itself.
         """
         for name in names:
             self._makers[name] = make
-        if public:
+        if public or has_logins:
             self._public.update(names)
+        if has_logins:
+            self._with_logins.update(names)
 
     async def answer(self, call: Call) -> Answer:
         """Answer a request; never fails, but for cancellation."""
@@ -60,9 +71,9 @@ class Site:
             name = call.path[0] if call.path else ""
             if self.logins is not None and name not in self._public:
                 call = attrs.evolve(call, session=await self.logins.session(call))
-            elif CREDENTIALS & call.headers.keys():  # no application needs them
-                kept = {key: value for key, value in call.headers.items() if key not in CREDENTIALS}
-                call = attrs.evolve(call, headers=kept)
+            else:
+                checks = self.logins is not None and name in self._with_logins
+                call = _without(call, {FOR_PRINCIPAL} if checks else CREDENTIALS)
             make = self._makers.get(name)
             if make is None:
                 raise WebError(404, "HTTP 404 Not Found")
@@ -80,3 +91,11 @@ class Site:
                 "a request of HTTP failed: {method} {target}", method=call.method, target=call.target
             )
             return error_answer(WebError(500, "the broker's log says what went wrong", 50001))
+
+
+def _without(call: Call, names: Collection[str]) -> Call:
+    """Return a request without some headers."""
+    if not any(name in call.headers for name in names):
+        return call
+    kept = {key: value for key, value in call.headers.items() if key not in names}
+    return attrs.evolve(call, headers=kept)

@@ -28,10 +28,12 @@ class ConsoleClient:
     """Asks the API of a console.
 
     :ivar cookie: that of a session.
+    :param authorization: a login for each request.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, authorization: str = "") -> None:
         self.url = url
+        self._login = {"Authorization": authorization} if authorization else {}
         self.cookie = ""
 
     def call(self, method: str, path: str, body: object = None) -> Any:
@@ -39,7 +41,8 @@ class ConsoleClient:
 
         :raises Refused: the status is another than 200.
         """
-        headers = {"X-Kafkatx-Console": "1", "Content-Type": "application/json", "Cookie": self.cookie}
+        own = {"X-Kafkatx-Console": "1", "Content-Type": "application/json", "Cookie": self.cookie}
+        headers = {**own, **self._login}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/console/api/v1{path}", data, headers, method=method)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Mapping
 
@@ -101,6 +102,8 @@ class ConsoleTests(SynchronousTestCase):
         self.assertEqual(self.refused(console, "DELETE", "/topics/t?confirm=t"), denied)
         console.call("DELETE", "/session")
         self.assertEqual(self.refused(console, "POST", "/topics", topic), (401, "LOGIN_REQUIRED"))
+        login = f"Basic {base64.b64encode(b'root:r-secret').decode()}"
+        self.assertEqual(ConsoleClient(broker.http, login).get("/session")["principal"], "User:root")
         told = {(one["principal"], one["action"]) for one in root.get("/actions")["items"]}
         expected = {("User:root", "create ACL"), ("User:ann", "create topic"), ("User:ann", "delete topic")}
         self.assertEqual(told, expected)

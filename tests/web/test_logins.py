@@ -243,6 +243,7 @@ class SiteTests(SynchronousTestCase):
 
         site.mount(("closed",), lambda: answer)
         site.mount(("health",), lambda: answer, public=True)
+        site.mount(("own",), lambda: answer, has_logins=True)
         call = Call("GET", "/", (name,), {}, headers)
         found = self.successResultOf(Deferred.fromCoroutine(site.answer(call)))
         return found.status, calls[0] if calls else None
@@ -268,3 +269,10 @@ class SiteTests(SynchronousTestCase):
         for site, name in ((Site(), "closed"), (Site(None, Mock()), "health")):
             status, call = self.ask(site, name, **headers)
             self.assertEqual((status, dict(call.headers)), (200, {"accept": "y"}))
+
+    def test_own(self) -> None:
+        """An application with logins of its own gets the password where clients have to log in."""
+        headers = {"authorization": "x", FOR_PRINCIPAL: "User:ann"}
+        for site, expected in ((Site(), {}), (Site(None, Mock()), {"authorization": "x"})):
+            status, call = self.ask(site, "own", **headers)
+            self.assertEqual((status, dict(call.headers)), (200, expected))

@@ -91,7 +91,7 @@ class ConsoleApplication:
 
     async def run(self, route: Route, call: Call, arguments: Sequence[str]) -> Answer:
         """Answer a request of the API."""
-        session = self._access.session(call)
+        session = await self._access.session(call)
         if session is not None:
             call = attrs.evolve(call, session=session)
         elif not route.public:

@@ -8,7 +8,7 @@ slow. It touches the clock.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import attrs
@@ -60,7 +60,7 @@ class EventFeed:
         streams: EventStreams,
         clock: IReactorTime,
         routes: Sequence[Route],
-        is_logged_in: Callable[[Call], bool],
+        is_logged_in: Callable[[Call], Awaitable[bool]],
     ) -> None:
         self._is_logged_in = is_logged_in
         self._streams = streams
@@ -124,7 +124,7 @@ class EventFeed:
 
         :param known: what others were told in this round.
         """
-        if not self._is_logged_in(follower.call):
+        if not await self._is_logged_in(follower.call):
             follower.stream.end()
         if follower.stream.is_behind or follower.stream.ended:
             return

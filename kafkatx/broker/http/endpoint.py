@@ -135,7 +135,7 @@ class HttpEndpoint:
         site.mount(REGISTRY_PATHS, self._registry.application)
         if self._console.is_enabled:  # it has logins of its own
             has_tls = self._tls is not None and listener.has_tls
-            site.mount(("console",), self._console.mount(lambda: site.logins, has_tls), public=True)
+            site.mount(("console",), self._console.mount(lambda: site.logins, has_tls), has_logins=True)
             self._warn_of_open_console(listener)
         return site
 
@@ -143,7 +143,7 @@ class HttpEndpoint:
         """Tell if anyone who reaches a listener may change everything through the console."""
         broker = self._broker
         config = broker.config
-        checked = broker.authorization is not None or config[n.HTTP_AUTHENTICATION] != "none"
+        checked = broker.authorization is not None or "none" not in config[n.HTTP_AUTHENTICATION]
         if not (checked or config[n.CONSOLE_READ_ONLY] or is_loopback(listener.host)):
             self._log.warn(
                 "the console at {listener} lets everyone who reaches it change topics and settings: set"

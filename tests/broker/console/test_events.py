@@ -26,7 +26,11 @@ class EventsTests(ConsoleCase):
             Route("GET", "/overview", self.overview, ""),
             Route("GET", "/topics/{name}", self.topic, ""),
         ]
-        self.feed = EventFeed(self.console.parts.streams, self.clock, routes, lambda call: self.logged_in)
+        self.feed = EventFeed(self.console.parts.streams, self.clock, routes, self.is_logged_in)
+
+    async def is_logged_in(self, call: Call) -> bool:
+        """Return what the test says."""
+        return self.logged_in
 
     def overview(self, call: Call) -> object:
         """Return a number."""

@@ -30,8 +30,8 @@ def session_routes(parts: ConsoleParts, access: Access) -> Sequence[Route]:
             "serverTimeMs": broker.now_ms(),
         }
 
-    def get(call: Call) -> object:
-        return show(access.session(call))
+    async def get(call: Call) -> object:
+        return show(await access.session(call))
 
     async def log_in(call: Call) -> Answer:
         fields = Fields.of(call)

@@ -18,6 +18,8 @@ from kafkatx.net.requests import NOBODY, Session
 from kafkatx.web.calls import Call, WebError
 from kafkatx.web.logins import Certificates, Logins
 
+AUTHORIZATION = "authorization"
+
 MOST_CHARACTERS = 1000
 """The longest user name or password."""
 
@@ -42,15 +44,28 @@ class Access:
         """True if users have to log in."""
         return self._logins is not None
 
-    def session(self, call: Call) -> Session | None:
-        """Return the session of a request; None if its client has to log in."""
+    async def session(self, call: Call) -> Session | None:
+        """Return the session of a request; None if its client has to log in.
+
+        A program may log in with each request (``Authorization``), as to the other paths of the listener.
+
+        :raises WebError: 401: the login is wrong; 503: it cannot be checked now.
+        """
+        if self._logins is not None and AUTHORIZATION in call.headers:
+            return await self._logins.session(call)
         if self._logins is None or call.session.principal != NOBODY.principal:
             return call.session
         token = read_cookie(call.headers.get("cookie", ""), self._cookie)
         return self.sessions.find(token) if token else None
 
-    def is_logged_in(self, call: Call) -> bool:
+    async def is_logged_in(self, call: Call) -> bool:
         """Return True if the session of a request has not ended; it is not used by that."""
+        if self._logins is not None and AUTHORIZATION in call.headers:
+            try:
+                await self._logins.session(call)
+            except WebError as error:
+                return error.status != 401
+            return True
         if self._logins is None or not call.headers.get("cookie"):
             return True
         return self.sessions.holds(read_cookie(call.headers["cookie"], self._cookie))
@@ -65,7 +80,7 @@ class Access:
         if not user or ":" in user or max(len(user), len(password)) > MOST_CHARACTERS:
             raise ConsoleError(401, "LOGIN_FAILED", "wrong user or password")
         basic = base64.b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()
-        asked = attrs.evolve(call, headers={"authorization": f"Basic {basic}"})
+        asked = attrs.evolve(call, headers={AUTHORIZATION: f"Basic {basic}"})
         try:
             session = await self._logins.session(asked)
         except WebError as error:

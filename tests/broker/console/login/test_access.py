@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 from unittest.mock import Mock
 
@@ -9,6 +10,7 @@ from twisted.cred.error import UnauthorizedLogin
 from twisted.internet.defer import Deferred, fail, succeed
 
 from kafkatx.net.requests import Session
+from kafkatx.web.calls import Call
 from kafkatx.web.logins import Logins
 from kafkatx.web.schemes import Basic, Login
 from tests.broker.console.case import ConsoleCase
@@ -82,6 +84,22 @@ class AccessTests(ConsoleCase):
         """A client with a certificate need not log in."""
         self.assertEqual(self.get("/session", session=CERTIFICATE)["principal"], "User:CN=ann")
         self.get("/actions", session=CERTIFICATE)
+
+    def test_header(self) -> None:
+        """A program may log in with each request; a wrong login is refused, whatever cookie it has."""
+        cookie = self.log_in()
+        for password, status in (("r:ight", 200), ("wrong", 401)):
+            given = base64.b64encode(f"bob:{password}".encode()).decode()
+            headers = {"authorization": f"Basic {given}", "cookie": cookie}
+            found = self.get("/session", status, headers=headers)
+            self.assertEqual(found.get("principal"), "User:bob" if status == 200 else None)
+            answer = self.request("GET", "/console/api/v1/actions", headers=headers)
+            self.assertEqual((answer.status, "WWW-Authenticate" in answer.headers), (status, False))
+            call = Call("GET", "/", (), {}, headers)
+            waiting = Deferred.fromCoroutine(self.application._access.is_logged_in(call))
+            self.clock.advance(0)
+            self.clock.advance(1)
+            self.assertEqual(self.successResultOf(waiting), status == 200)
 
     def test_changed_user(self) -> None:
         """Sessions of a user whose credentials have changed end; others go on."""

@@ -1,0 +1,53 @@
+// Who is at the console, and what the server lets this console do.
+import { computed, signal } from "./dom.js";
+import { api, onSessionEnd } from "./api.js";
+
+/** The answer of GET session; null until it has come. */
+export const session = signal(null);
+
+/** True if the server wants a login that there is not (any more). */
+export const loginNeeded = signal(false);
+
+/** Why the first request failed, or null. */
+export const startError = signal(null);
+
+/** True if nothing may be changed here: controls that change things are not drawn. */
+export const readOnly = computed(() => session.value?.readOnly ?? true);
+
+/** Difference between the server's clock and the browser's, in ms. */
+export const clockSkewMs = computed(() => session.value?.skewMs ?? 0);
+
+/** Return the server's time in ms since 1970. */
+export const serverNow = () => Date.now() + clockSkewMs.peek();
+
+onSessionEnd(() => {
+  loginNeeded.value = true;
+});
+
+function accept(answer) {
+  session.value = { ...answer, skewMs: (answer.serverTimeMs ?? Date.now()) - Date.now() };
+  loginNeeded.value = answer.authentication !== "none" && answer.principal === null;
+}
+
+/** Ask the server about the session. */
+export async function loadSession() {
+  startError.value = null;
+  try {
+    accept(await api.get("session"));
+  } catch (error) {
+    if (error.status !== 401) startError.value = error;
+  }
+}
+
+/** Log in; fails with ApiError. */
+export async function logIn(username, password) {
+  accept(await api.post("session", { username, password }));
+  loginNeeded.value = false;
+}
+
+/** Log out. */
+export async function logOut() {
+  await api.delete("session");
+  session.value = null;
+  loginNeeded.value = true;
+}

@@ -1,0 +1,53 @@
+"""The console of a cluster: a broker that dies and returns is seen, in numbers, problems and lists."""
+
+from __future__ import annotations
+
+from kafkatx.testing import EmbeddedCluster
+from tests.browser.case import CONSOLE, BrowserCase
+from tests.until import until
+
+
+class ClusterTests(BrowserCase):
+    kills = True
+
+    def setUp(self) -> None:
+        """Start three brokers."""
+        super().setUp()
+        self.cluster = EmbeddedCluster(3, CONSOLE, run_in="process")
+        self.addCleanup(self.cluster.close)
+        self.cluster.start()
+        self.page = self.page_of(self.cluster.brokers[1])
+
+    def states(self) -> list[str]:
+        """Return the states of the brokers, as their list tells them."""
+        return [row[1].split()[0] for row in self.page.rows("brokers")]
+
+    def test_broker_dies_and_returns(self) -> None:
+        """The overview tells of a broker that is gone, and is well again when it is back."""
+        topic = self.cluster.topic("copied", partitions=3, replication=3)
+        page = self.page
+        page.open()
+        page.sees("All 3 brokers are up")
+        page.sees("every replica in sync")
+        self.cluster.brokers[3].kill()
+        page.sees("2 of 3 brokers are up")
+        page.sees("under-replicated")
+        page.open("brokers")
+        until(lambda: self.states() == ["up", "up", "down"], "broker 3 is listed as down")
+        page.open("topics", topic, "partitions")
+        page.sees("3 under-replicated")
+        self.cluster.start_broker(3)
+        page.sees_not("under-replicated")
+        page.open("brokers")
+        until(lambda: self.states() == ["up", "up", "up"], "broker 3 is back")
+
+    def test_own_broker_dies_and_returns(self) -> None:
+        """The console says when its own broker is away, and goes on by itself when it is back."""
+        page = self.page
+        page.open()
+        page.sees("All 3 brokers are up")
+        self.cluster.brokers[1].kill()
+        page.sees("The broker does not answer")
+        self.cluster.start_broker(1)
+        page.sees_not("The broker does not answer")
+        page.sees("Live")

@@ -35,7 +35,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
+.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -68,6 +68,9 @@ help:
 	@echo 'make long                 tests with Spark that are too long for make test (ten minutes; one needs shared/data/access.log.gz)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make fuzz-logins          100,000 damaged frames before a login, and as many after it (FRAMES=)'
+	@echo 'make browser              the console with a million records and 40,000 partitions, in Chromium'
+	@echo 'make console-pictures     the pictures of docs/console-tour.md, of a cluster with live traffic (ten minutes)'
+	@echo 'make vendor               the libraries of the console anew, from npm'
 	@echo 'make simulation           five brokers in one process, by chance: every mutant found, then seeds for SECONDS=600'
 	@echo 'make simulate SEEDS=1000   whole brokers that copy partitions, by chance, for at most SECONDS=600; MUTANTS=1 finds mutants'
 	@echo 'make bench                the experiments of docs/performance.md, into docs/performance (hours; SYSTEMS=kafkatx,kafka-4'
@@ -210,6 +213,17 @@ copiers: install
 	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),10) + 1200) \
 	  $(BIN)/python -m tests.copiers --minutes $(or $(MINUTES),10) --brokers $(or $(BROKERS),1) \
 	  --seed $(or $(SEED),1) --clients '$(CLIENTS)'
+
+# make test has the journeys; these take minutes.
+browser: install
+	@$(BIN)/python -m tests.run tests.browser.large
+
+console-pictures: install
+	@$(BIN)/python -m tests.browser.pictures docs/console
+
+# Needs npm; tests/browser/vendor.py names the versions.
+vendor: install
+	@$(BIN)/python -m tests.browser.vendor
 
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants

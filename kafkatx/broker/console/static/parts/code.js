@@ -35,8 +35,8 @@ export function Difference({ before, after, beforeLabel, afterLabel }) {
         side="right" /></tr>`)
       : rows.map((row) => html`<tr><${Line} row=${row} side="inline" /></tr>`);
   return html`<div class="diff-head">
-      <span>${beforeLabel} <span aria-hidden="true"
-      >→</span> ${afterLabel}: ${changed ? `${changed} lines differ` : "no line differs"}</span>
+      <span>${beforeLabel} <span aria-hidden="true">
+        →</span> ${afterLabel}: ${changed ? `${changed} lines differ` : "no line differs"}</span>
       <${Choice} label="Layout" value=${layout} options=${[["side", "Side by side"], ["inline", "One column"]]}
         onChange=${setLayout} />
     </div>

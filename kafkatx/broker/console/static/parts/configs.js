@@ -34,8 +34,8 @@ function ConfigDialog({ config, onSet, onClose }) {
     }}>Back to the default</button>`}>
     <p class="note">${config.documentation}</p>
     ${control}
-    ${config.default !== null && config.default !== undefined && html`<p class="note"
-    >Default: <code>${config.default === "" ? '""' : config.default}</code></p>`}
+    ${config.default !== null && config.default !== undefined && html`<p class="note">
+      Default: <code>${config.default === "" ? '""' : config.default}</code></p>`}
   <//>`;
 }
 

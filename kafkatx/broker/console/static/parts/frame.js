@@ -53,8 +53,8 @@ function Places() {
         <ul>
           ${places.map(
             ([segment, text, icon]) => html`<li>
-              <a href=${href(segment ? [segment] : [])} aria-current=${segment === here ? "page" : undefined}
-              ><${Icon} name=${icon} />${text}${segment === "" && problems > 0 && html`<span class="nav-mark">${problems}<span class="hidden-text"> problems</span></span>`}</a>
+              <a href=${href(segment ? [segment] : [])} aria-current=${segment === here ? "page" : undefined}>
+                <${Icon} name=${icon} />${text}${segment === "" && problems > 0 && html`<span class="nav-mark">${problems}<span class="hidden-text"> problems</span></span>`}</a>
             </li>`,
           )}
         </ul>`,
@@ -102,11 +102,11 @@ export function Frame({ children }) {
     </div>
     <main id="main" tabindex="-1">
       ${connection.value === "lost" &&
-      html`<div class="banner banner-lost" role="status"
-      ><${Icon} name="warning" size=${16} /> The broker does not answer. The console tries again by itself.</div>`}
+      html`<div class="banner banner-lost" role="status">
+        <${Icon} name="warning" size=${16} /> The broker does not answer. The console tries again by itself.</div>`}
       ${readOnly.value &&
-      html`<div class="banner"><${Icon} name="acls" size=${16} /
-      > Read-only: this console shows everything and changes nothing (setting <code>kafkatx.console.read.only</code>).</div>`}
+      html`<div class="banner"><${Icon} name="acls" size=${16} />
+        Read-only: this console shows everything and changes nothing (setting <code>kafkatx.console.read.only</code>).</div>`}
       ${children}
     </main>
   </div>`;

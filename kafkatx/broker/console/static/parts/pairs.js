@@ -21,7 +21,7 @@ export function Pairs({ label, names, pairs, add, onChange }) {
           onClick=${() => onChange(pairs.toSpliced(place, 1))}><${Icon} name="close" size=${15} /></button>
       </div>`,
     )}
-    <div><button type="button" class="button small" onClick=${() => onChange([...pairs, ["", ""]])}
-    ><${Icon} name="plus" size=${14} /> ${add}</button></div>
+    <div><button type="button" class="button small" onClick=${() => onChange([...pairs, ["", ""]])}>
+      <${Icon} name="plus" size=${14} /> ${add}</button></div>
   </fieldset>`;
 }

@@ -23,8 +23,8 @@ export const Toasts = () => html`<div class="toasts" role="status" aria-live="po
   ${toasts.value.map(
     ({ id, text }) => html`<div class="toast" key=${id}>
       <${Icon} name="check" size=${16} /><span>${text}</span>
-      <button type="button" class="button quiet icon-only" aria-label="Dismiss" onClick=${() => without(id)}
-      ><${Icon} name="close" size=${14} /></button>
+      <button type="button" class="button quiet icon-only" aria-label="Dismiss" onClick=${() => without(id)}>
+        <${Icon} name="close" size=${14} /></button>
     </div>`,
   )}
 </div>`;

@@ -28,7 +28,7 @@ export function Actions() {
   const list = useList("actions");
   return html`<${Page} title="Actions" note=${`What was done in this console, newest first. Times are in ${timeZone()}.`}>
     <${ListTable} list=${list} things="actions" columns=${columns} keyOf=${(action) => `${action.timeMs}|${action.action}|${action.resource}`}
-      none=${html`<${Empty} icon="actions" title="Nothing has been changed yet"
-      >Whatever is created, altered, reset or deleted here is listed with who did it.<//>`} />
+      none=${html`<${Empty} icon="actions" title="Nothing has been changed yet">
+        Whatever is created, altered, reset or deleted here is listed with who did it.<//>`} />
   <//>`;
 }

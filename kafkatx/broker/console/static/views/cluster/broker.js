@@ -10,8 +10,8 @@ import { Table } from "../../parts/table.js";
 
 const DIRECTORIES = [
   { key: "path", title: "Directory", class: "break", cell: (dir) => html`<code>${dir.path}</code>` },
-  { key: "error", title: "State", cell: (dir) => (dir.error ? html`<${Badge} tone="error"
-  >${dir.error}<//>` : html`<${Badge} tone="ok">in use<//>`) },
+  { key: "error", title: "State", cell: (dir) => (dir.error ? html`<${Badge} tone="error">
+    ${dir.error}<//>` : html`<${Badge} tone="ok">in use<//>`) },
   { key: "size", title: "Data", align: "right", cell: (dir) => bytes(dir.sizeBytes) },
   {
     key: "free",
@@ -19,8 +19,8 @@ const DIRECTORIES = [
     align: "right",
     hide: "narrow",
     cell: (dir) => dir.totalBytes
-      ? html`<${Meter} value=${Number(dir.totalBytes) - Number(dir.freeBytes)} most=${Number(dir.totalBytes)}
-      >${bytes(dir.freeBytes)} free of ${bytes(dir.totalBytes)}<//>`
+      ? html`<${Meter} value=${Number(dir.totalBytes) - Number(dir.freeBytes)} most=${Number(dir.totalBytes)}>
+        ${bytes(dir.freeBytes)} free of ${bytes(dir.totalBytes)}<//>`
       : NONE,
   },
 ];
@@ -66,8 +66,8 @@ export function Broker({ id }) {
     <${Loaded} resource=${resource}>
       ${() => found
         ? html`<${About} broker=${found} />${found.live && html`<${Settings} id=${id} />`}`
-        : html`<div class="card"><${Empty} icon="brokers" title=${`There is no broker ${id}`}
-        ><a class="button" href="#/brokers">All brokers</a><//></div>`}
+        : html`<div class="card"><${Empty} icon="brokers" title=${`There is no broker ${id}`}>
+          <a class="button" href="#/brokers">All brokers</a><//></div>`}
     <//>
   <//>`;
 }

@@ -17,8 +17,8 @@ export const Disks = ({ broker }) => {
 };
 
 const columns = () => [
-  { key: "id", title: "Broker", sort: "id", cell: (broker) => html`<a href=${href(["brokers", String(broker.id)])}
-  >${broker.id}</a>` },
+  { key: "id", title: "Broker", sort: "id", cell: (broker) => html`<a href=${href(["brokers", String(broker.id)])}>
+    ${broker.id}</a>` },
   {
     key: "live",
     title: "State",

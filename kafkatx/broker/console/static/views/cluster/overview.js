@@ -60,8 +60,8 @@ const Numbers = ({ now }) => html`<div class="tiles">
 function Busiest() {
   const resource = useResource("topics?sort=-bytesInPerSecond&count=5", { everyMs: LIST_MS });
   const columns = (most) => [
-    { key: "name", title: "Topic", class: "name", cell: (topic) => html`<a href=${href(["topics", topic.name])}
-    >${topic.name}</a>` },
+    { key: "name", title: "Topic", class: "name", cell: (topic) => html`<a href=${href(["topics", topic.name])}>
+      ${topic.name}</a>` },
     { key: "records", title: "Records", align: "right", cell: (topic) => compact(topic.records) },
     { key: "rate", title: "In", align: "right", cell: (topic) => html`<${Meter} value=${topic.bytesInPerSecond}
       most=${most}>${quantity(topic.bytesInPerSecond, "bytes/s")}<//>` },
@@ -73,8 +73,8 @@ function Busiest() {
           ? html`<${Table} caption="Busiest topics"
             columns=${columns(Math.max(1, ...items.map((topic) => topic.bytesInPerSecond)))} rows=${items}
             keyOf=${(topic) => topic.name} />`
-          : html`<${Empty} title="No topics yet"
-          >Create one on the page of <a href="#/topics">topics</a>, or let a producer do it.<//>`}
+          : html`<${Empty} title="No topics yet">
+            Create one on the page of <a href="#/topics">topics</a>, or let a producer do it.<//>`}
     <//>
   <//>`;
 }
@@ -84,8 +84,8 @@ function Furthest() {
   const columns = (most) => [
     { key: "id", title: "Group", class: "name", cell: (group) => html`<a href=${href(["groups", group.id])}>${group.id}</a>` },
     { key: "lagMs", title: "Behind", align: "right", cell: (group) => duration(group.lagMs) },
-    { key: "lag", title: "Lag", align: "right", cell: (group) => html`<${Meter} value=${group.lag ?? 0} most=${most}
-    >${compact(group.lag)}<//>` },
+    { key: "lag", title: "Lag", align: "right", cell: (group) => html`<${Meter} value=${group.lag ?? 0} most=${most}>
+      ${compact(group.lag)}<//>` },
   ];
   return html`<${Section} title="Largest lag">
     <${Loaded} resource=${resource}>
@@ -94,8 +94,8 @@ function Furthest() {
           ? html`<${Table} caption="Groups with the largest lag"
             columns=${columns(Math.max(1, ...items.map((group) => Number(group.lag ?? 0))))} rows=${items}
             keyOf=${(group) => group.id} />`
-          : html`<${Empty} icon="groups" title="No consumer groups yet"
-          >They appear here with their lag as soon as a consumer with a <code>group.id</code> joins.<//>`}
+          : html`<${Empty} icon="groups" title="No consumer groups yet">
+            They appear here with their lag as soon as a consumer with a <code>group.id</code> joins.<//>`}
     <//>
   <//>`;
 }

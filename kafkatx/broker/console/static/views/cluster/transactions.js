@@ -24,8 +24,8 @@ function State({ row }) {
 function Partitions({ partitions }) {
   if (!partitions?.length) return html`<span class="muted">none</span>`;
   const named = partitions.map((one) => (typeof one === "string" ? one : `${one.topic}-${one.partition ?? one.partitions}`));
-  return html`<span title=${named.join("\n")}
-  >${named.slice(0, 3).join(", ")}${named.length > 3 ? ` and ${named.length - 3} more` : ""}</span>`;
+  return html`<span title=${named.join("\n")}>
+    ${named.slice(0, 3).join(", ")}${named.length > 3 ? ` and ${named.length - 3} more` : ""}</span>`;
 }
 
 const columns = (open) => () => [
@@ -60,8 +60,8 @@ export function Transactions() {
   return html`<${Page} title="Transactions"
     note="A transaction that stays open holds back every consumer that reads committed records only.">
     <${ListTable} list=${list} things="transactional ids" columns=${columns(open)} keyOf=${(row) => row.transactionalId}
-      none=${html`<${Empty} icon="transactions" title="No transactional producers yet"
-      >Producers with a <code>transactional.id</code> are listed here with what they have open.<//>`} />
+      none=${html`<${Empty} icon="transactions" title="No transactional producers yet">
+        Producers with a <code>transactional.id</code> are listed here with what they have open.<//>`} />
     ${dialog && html`<${Confirm} title=${`Abort the transaction of ${dialog.value.transactionalId}`} verb="Abort it"
       onConfirm=${abort} onClose=${close}>
       <p>What it has written is never seen by readers of committed records. Its producer is told so, and cannot go on with it.</p>

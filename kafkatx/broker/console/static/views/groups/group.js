@@ -38,8 +38,8 @@ function Offsets({ group }) {
       most=${most}>${count(one.lag)}<//>` },
   ];
   if (!group.offsets.length) {
-    return html`<div class="card"><${Empty} icon="groups" title="No offsets yet"
-    >They appear here when a member commits for the first time.<//></div>`;
+    return html`<div class="card"><${Empty} icon="groups" title="No offsets yet">
+      They appear here when a member commits for the first time.<//></div>`;
   }
   return html`<div class="card flush"><${LocalTable} caption="Offsets" columns=${columns} rows=${group.offsets}
     first="topic" keyOf=${(one) => `${one.topic}|${one.partition}`} /></div>`;
@@ -47,10 +47,10 @@ function Offsets({ group }) {
 
 function Controls({ group, open }) {
   if (readOnly.value) return null;
-  return html`<button type="button" class="button" onClick=${() => open("reset")}
-  ><${Icon} name="refresh" size=${16} /> Reset offsets</button>
-    <button type="button" class="button danger" onClick=${() => open("delete")}
-    ><${Icon} name="trash" size=${16} /> Delete</button>`;
+  return html`<button type="button" class="button" onClick=${() => open("reset")}>
+    <${Icon} name="refresh" size=${16} /> Reset offsets</button>
+    <button type="button" class="button danger" onClick=${() => open("delete")}>
+      <${Icon} name="trash" size=${16} /> Delete</button>`;
 }
 
 function Dialogs({ group, state, reload }) {
@@ -94,13 +94,11 @@ export function Group({ id }) {
       <${Tile} label="Behind" value=${behind < 0 ? NONE : duration(behind)} hint="age of the oldest unread record" />
       <${Tile} label="Members" value=${count(group.members.length)} hint=${plural(topics, "topic")} />
       <${Tile} label="Coordinator" value=${group.coordinator ?? NONE} hint="broker"
-        href=${group.coordinator === null || group.coordinator === undefined ? undefined : href(["brokers", String(group.coordinator)])} /
-      >
+        href=${group.coordinator === null || group.coordinator === undefined ? undefined : href(["brokers", String(group.coordinator)])} />
     </div>
     <${Section} title="Lag over time" plain
       actions=${html`<${RangeChoice} value=${minutes}
-        onChange=${(value) => setQuery({ minutes: value === "10" ? "" : value })} />`}
-    >
+        onChange=${(value) => setQuery({ minutes: value === "10" ? "" : value })} />`}>
       <${HistoryCharts} charts=${lags} minutes=${minutes} />
     <//>
     <${Section} title="Offsets" plain><${Offsets} group=${group} /><//>

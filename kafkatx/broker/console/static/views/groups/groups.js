@@ -27,7 +27,7 @@ export function Groups() {
   const list = useList("groups", { sort: "id", everyMs: 3000 });
   return html`<${Page} title="Groups" note="Lag is what a group has still to read, counted by the broker itself at this moment.">
     <${ListTable} list=${list} things="groups" columns=${columns} keyOf=${(group) => group.id}
-      none=${html`<${Empty} icon="groups" title="No consumer groups yet"
-      >Start a consumer with a <code>group.id</code>, for example <code>kafkatx consume --group trial TOPIC</code>.<//>`} />
+      none=${html`<${Empty} icon="groups" title="No consumer groups yet">
+        Start a consumer with a <code>group.id</code>, for example <code>kafkatx consume --group trial TOPIC</code>.<//>`} />
   <//>`;
 }

@@ -22,8 +22,8 @@ const COLUMNS = [
     title: "Client",
     sort: "clientId",
     class: "name",
-    cell: (member) => html`${member.clientId || html`<span class="muted"
-    >no client id</span>`}${member.instanceId && html` <span class="muted">static: ${member.instanceId}</span>`}`,
+    cell: (member) => html`${member.clientId || html`<span class="muted">
+      no client id</span>`}${member.instanceId && html` <span class="muted">static: ${member.instanceId}</span>`}`,
   },
   { key: "host", title: "Address", sort: "host", hide: "narrow", cell: (member) => (member.host ?? "").replace(/^\//, "") },
   {
@@ -31,12 +31,12 @@ const COLUMNS = [
     title: "Reads",
     class: "name",
     cell: (member) => member.assignments.length
-      ? member.assignments.map(({ topic, partitions }) => html`<div><a href=${href(["topics", topic])}
-      >${topic}</a> <span class="muted">${plural(partitions.length, "partition")}:</span> ${ranges(partitions)}</div>`)
+      ? member.assignments.map(({ topic, partitions }) => html`<div><a href=${href(["topics", topic])}>
+        ${topic}</a> <span class="muted">${plural(partitions.length, "partition")}:</span> ${ranges(partitions)}</div>`)
       : html`<span class="muted">nothing</span>`,
   },
-  { key: "memberId", title: "Member", hide: "wide", class: "break", cell: (member) => html`<code class="muted"
-  >${member.memberId}</code>` },
+  { key: "memberId", title: "Member", hide: "wide", class: "break", cell: (member) => html`<code class="muted">
+    ${member.memberId}</code>` },
 ];
 
 /** The table. */
@@ -44,5 +44,5 @@ export const Members = ({ members }) =>
   members.length
     ? html`<div class="card flush"><${LocalTable} caption="Members" columns=${COLUMNS} rows=${members}
       first="clientId" keyOf=${(member) => member.memberId} /></div>`
-    : html`<div class="card"><${Empty} icon="users" title="Nobody is in this group now"
-    >Its offsets stay until they expire; a consumer that joins goes on from them.<//></div>`;
+    : html`<div class="card"><${Empty} icon="users" title="Nobody is in this group now">
+      Its offsets stay until they expire; a consumer that joins goes on from them.<//></div>`;

@@ -82,8 +82,8 @@ export function ResetDialog({ group, onDone, onClose }) {
   return html`<${FormDialog} title=${`Reset offsets of ${group.id}`} verb="Set the offsets" wide ready=${ready && Boolean(changes?.length)} onSubmit=${reset} onClose=${onClose}
     beside=${html`<button type="button" class="button left" disabled=${!ready || preview.busy}
       onClick=${() => preview.run()}>Show what changes</button>`}>
-    ${group.members.length > 0 && html`<${Remark} tone="warning"
-    >The group has ${group.members.length} members. Stop them first: the broker refuses a reset while they read.<//>`}
+    ${group.members.length > 0 && html`<${Remark} tone="warning">
+      The group has ${group.members.length} members. Stop them first: the broker refuses a reset while they read.<//>`}
     <${Where} kind=${kind} value=${value} setKind=${again(setKind)} setValue=${again(setValue)} />
     ${topics.length > 1 &&
     html`<fieldset class="headers-form"><legend>Topics</legend>

@@ -52,18 +52,18 @@ function Progress({ reader, read }) {
   const done = progress ? `${plural(progress.scannedRecords ?? 0, "record")} scanned, ${bytes(progress.scannedBytes ?? 0)}` : running ? "Waiting for the first records" : "";
   return html`<div class="progress">
     ${running && !paused && html`<span class="pulse" aria-hidden="true"></span>`}
-    <span role="status"
-    >${running ? (tails ? (paused ? "Paused" : "Following") : "Reading") : reader.ended.value ? "Done" : "Stopped"}</span>
+    <span role="status">
+      ${running ? (tails ? (paused ? "Paused" : "Following") : "Reading") : reader.ended.value ? "Done" : "Stopped"}</span>
     ${progress?.filterFaults > 0 &&
     html`<span class="warned">the filter failed for ${plural(progress.filterFaults, "record")}: ${progress.firstFilterFault}</span>`}
     <span>${done}${progress?.matched !== undefined && progress.matched !== progress.scannedRecords ? `, ${count(progress.matched)} match` : ""}</span>
     ${running && tails &&
     html`<button type="button" class="button small" onClick=${() => reader.pause(!paused)}>
-      <${Icon} name=${paused ? "play" : "pause"} size=${14} /
-      > ${paused ? `Go on${reader.held.value ? ` (${count(reader.held.value)} new)` : ""}` : "Pause"}
+      <${Icon} name=${paused ? "play" : "pause"} size=${14} />
+        ${paused ? `Go on${reader.held.value ? ` (${count(reader.held.value)} new)` : ""}` : "Pause"}
     </button>`}
-    ${running && html`<button type="button" class="button small" onClick=${() => reader.cancel()}
-    ><${Icon} name="stop" size=${13} /> ${tails ? "Stop" : "Cancel"}</button>`}
+    ${running && html`<button type="button" class="button small" onClick=${() => reader.cancel()}>
+      <${Icon} name="stop" size=${13} /> ${tails ? "Stop" : "Cancel"}</button>`}
     ${!running && reader.ended.value?.more && html`<button type="button" class="button small" onClick=${read}>Read on</button>`}
   </div>`;
 }
@@ -76,8 +76,8 @@ function Found({ topic, reader, request, produce }) {
     title="Nothing was written meanwhile">Follow again to see new records as they come.<//></div>`;
   if (!reader.ended.value) return null;
   return request.filter
-    ? html`<div class="card"><${Empty} icon="search" title="No record matches the filter"
-    >Everything from the beginning chosen above was looked at${reader.ended.value.more ? " up to the limit; read on to look further" : ""}.<//></div>`
+    ? html`<div class="card"><${Empty} icon="search" title="No record matches the filter">
+      Everything from the beginning chosen above was looked at${reader.ended.value.more ? " up to the limit; read on to look further" : ""}.<//></div>`
     : html`<div class="card"><${Empty} icon="topics" title="No records here">
         ${produce ? "Write one with the button Produce, or " : "Records appear here when a producer writes them; to wait for them, "}follow the topic live.
       <//></div>`;
@@ -106,8 +106,8 @@ function Form({ topic, reader, request, change }) {
         error=${wrong?.message} onChange=${setFilter} />
       <button type="submit" class="button primary"><${Icon} name="search" size=${16} /> Read</button>
       <button type="button" class="button"
-        aria-pressed=${running && reader.mode.value === "tail" ? "true" : "false"} onClick=${follow}
-      ><${Icon} name="live" size=${16} /> Follow live</button>
+        aria-pressed=${running && reader.mode.value === "tail" ? "true" : "false"} onClick=${follow}>
+        <${Icon} name="live" size=${16} /> Follow live</button>
       <button type="button" class="button quiet" aria-expanded=${help ? "true" : "false"}
         onClick=${() => setHelp(!help)}>How to filter</button>
     </div>
@@ -128,8 +128,8 @@ export function Messages({ topic, produce }) {
   }, [asked]);
   useEffect(() => () => reader.cancel(), [reader]);
   if (hidden) {
-    return html`<div class="card"><${Empty} icon="acls" title="This console shows no messages"
-    >The setting <code>kafkatx.console.messages</code> says so. Use <code>kafkatx consume</code> where you may.<//></div>`;
+    return html`<div class="card"><${Empty} icon="acls" title="This console shows no messages">
+      The setting <code>kafkatx.console.messages</code> says so. Use <code>kafkatx consume</code> where you may.<//></div>`;
   }
   return html`<${Form} topic=${topic} reader=${reader} request=${request} change=${setQuery} />
     <${Found} topic=${topic} reader=${reader} request=${request}

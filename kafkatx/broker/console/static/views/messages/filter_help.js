@@ -16,13 +16,13 @@ const EXAMPLES = [
 
 /** The examples. */
 export const FilterHelp = ({ onExample }) => html`<div class="help-text">
-  <p class="note"
-  >A filter is an expression about <code>key value headers offset partition timestamp</code>, written as in Python. A field that is missing
+  <p class="note">
+    A filter is an expression about <code>key value headers offset partition timestamp</code>, written as in Python. A field that is missing
     matches nothing and is no error.</p>
   <dl>
     ${EXAMPLES.map(
-      ([example, meaning]) => html`<dt><button type="button" class="example" onClick=${() => onExample(example)}
-      ><code>${example}</code></button></dt><dd class="muted">${meaning}</dd>`,
+      ([example, meaning]) => html`<dt><button type="button" class="example" onClick=${() => onExample(example)}>
+        <code>${example}</code></button></dt><dd class="muted">${meaning}</dd>`,
     )}
   </dl>
 </div>`;

@@ -10,8 +10,8 @@ const PREVIEW = 300;
 /** A key or value in one line. */
 function Preview({ part }) {
   if (!part) return html`<span class="preview null">${NONE}</span>`;
-  if (part.text === null || part.text === undefined) return html`<span class="preview null"
-  >${part.format === "hidden" ? "hidden" : "null"}</span>`;
+  if (part.text === null || part.text === undefined) return html`<span class="preview null">
+    ${part.format === "hidden" ? "hidden" : "null"}</span>`;
   if (part.text === "") return html`<span class="preview null">empty</span>`;
   return html`<span class="preview">${part.text.slice(0, PREVIEW).replace(/\s+/g, " ")}</span>`;
 }
@@ -22,8 +22,8 @@ function Line({ record, opened, toggle }) {
   return html`<tr class=${names(opened && "opened")}>
     <th scope="row">
       <button type="button" class="expander" aria-expanded=${opened ? "true" : "false"} onClick=${toggle}>
-        <${Icon} name="right" size=${14} /
-        ><span class="hidden-text">Record at partition and offset</span> ${record.partition} : ${record.offset}
+        <${Icon} name="right" size=${14} />
+          <span class="hidden-text">Record at partition and offset</span> ${record.partition} : ${record.offset}
       </button>
     </th>
     <td class="one-line hide-narrow">${time(record.timestampMs, true)}</td>

@@ -26,8 +26,8 @@ export function Schemas() {
     onClick=${() => open("register")}><${Icon} name="plus" /> Register a schema</button>`;
   return html`<${Page} title="Schemas" actions=${register}>
     <${ListTable} list=${list} things="subjects" columns=${columns} keyOf=${(row) => row.subject}
-      none=${html`<${Empty} icon="schemas" title="No schemas yet" action=${register}
-      >Clients of Confluent's schema registry find it at this address; what they register is listed here.<//>`} />
+      none=${html`<${Empty} icon="schemas" title="No schemas yet" action=${register}>
+        Clients of Confluent's schema registry find it at this address; what they register is listed here.<//>`} />
     ${dialog && html`<${RegisterDialog} onClose=${close} />`}
   <//>`;
 }

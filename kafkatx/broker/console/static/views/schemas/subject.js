@@ -58,8 +58,8 @@ function Versions({ subject, data, evolve }) {
     <div class="stack">
       <${Loaded} resource=${resource}>
         ${(schema) => html`
-          <div class="toolbar"><${Badge} tone="accent"
-          >${schema.type}<//> <span class="muted">id ${schema.id}</span> <${CopyButton}
+          <div class="toolbar"><${Badge} tone="accent">
+            ${schema.type}<//> <span class="muted">id ${schema.id}</span> <${CopyButton}
             text=${schema.schema} label="Copy schema" /></div>
           <${References} references=${schema.references} />
           ${other === null
@@ -90,8 +90,8 @@ export function Subject({ subject }) {
       ${(data) => html`<div class="card"><${Compatibility} subject=${subject} data=${data} reload=${resource.reload} /></div>
         <${Failure} error=${error} />
         <${Versions} subject=${subject} data=${data}
-          evolve=${!readOnly.value && html`<button type="button" class="button primary" onClick=${() => run()}
-          ><${Icon} name="plus" size=${16} /> New version</button>`} />`}
+          evolve=${!readOnly.value && html`<button type="button" class="button primary" onClick=${() => run()}>
+            <${Icon} name="plus" size=${16} /> New version</button>`} />`}
     <//>
     ${dialog && html`<${RegisterDialog} subject=${subject} newest=${newest} onDone=${resource.reload} onClose=${close} />`}
   <//>`;

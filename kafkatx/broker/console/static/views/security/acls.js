@@ -36,13 +36,13 @@ const columns = (open) => [
     title: "Resource",
     sort: "resourceName",
     class: "name",
-    cell: (acl) => html`<span class="muted"
-    >${words(acl.resourceType)}</span> ${acl.resourceType === "TOPIC" && acl.patternType === "LITERAL" && acl.resourceName !== "*"
-      ? html`<a href=${href(["topics", acl.resourceName])}
-      >${acl.resourceName}</a>` : acl.resourceName}${acl.patternType === "PREFIXED" && html` <${Badge}>prefix<//>`}`,
+    cell: (acl) => html`<span class="muted">
+      ${words(acl.resourceType)}</span> ${acl.resourceType === "TOPIC" && acl.patternType === "LITERAL" && acl.resourceName !== "*"
+      ? html`<a href=${href(["topics", acl.resourceName])}>
+        ${acl.resourceName}</a>` : acl.resourceName}${acl.patternType === "PREFIXED" && html` <${Badge}>prefix<//>`}`,
   },
-  { key: "host", title: "From", hide: "medium", cell: (acl) => (acl.host === "*" ? html`<span class="muted"
-  >anywhere</span>` : (acl.host ?? NONE)) },
+  { key: "host", title: "From", hide: "medium", cell: (acl) => (acl.host === "*" ? html`<span class="muted">
+    anywhere</span>` : (acl.host ?? NONE)) },
   !readOnly.value && {
     key: "delete",
     title: html`<span class="hidden-text">Delete</span>`,

@@ -47,8 +47,8 @@ function QuotaDialog({ row, onDone, onClose }) {
     ready=${Object.keys(named).length > 0 && !wrong} onSubmit=${save} onClose=${onClose}>
     ${!row && html`<div class="fields">${PARTS.map(([key, title]) => html`<${TextField} label=${title}
       value=${entity[key]} hint="* for every other" onChange=${(value) => setEntity({ ...entity, [key]: value })} />`)}</div>
-      ${entity.ip && (entity.user || entity.clientId) && html`<${Remark} tone="warning"
-      >An address stands alone: it has no user and no client id.<//>`}`}
+      ${entity.ip && (entity.user || entity.clientId) && html`<${Remark} tone="warning">
+        An address stands alone: it has no user and no client id.<//>`}`}
     <div class="fields">${KINDS.map(([key, title, unit]) => html`<${TextField} label=${title} hint=${unit}
       inputmode="decimal" placeholder="no limit" value=${values[key]}
       onChange=${(value) => setValues({ ...values, [key]: value })} />`)}</div>
@@ -65,8 +65,8 @@ const columns = (open) => () => [
     title: html`<span class="hidden-text">Change</span>`,
     align: "right",
     cell: (row) => html`<button type="button" class="button quiet small"
-      aria-label=${`Change the quotas of ${plain(row.entity)}`} onClick=${() => open("edit", row)}
-    ><${Icon} name="edit" size=${15} /> Change</button>
+      aria-label=${`Change the quotas of ${plain(row.entity)}`} onClick=${() => open("edit", row)}>
+      <${Icon} name="edit" size=${15} /> Change</button>
       <button type="button" class="button quiet small" aria-label=${`Delete the quotas of ${plain(row.entity)}`}
         onClick=${() => open("delete", row)}><${Icon} name="trash" size=${15} /> Delete</button>`,
   },
@@ -76,8 +76,8 @@ const columns = (open) => () => [
 export function Quotas() {
   const list = useList("quotas");
   const { dialog, open, close } = useDialog();
-  const add = !readOnly.value && html`<button type="button" class="button primary" onClick=${() => open("edit")}
-  ><${Icon} name="plus" /> Add a quota</button>`;
+  const add = !readOnly.value && html`<button type="button" class="button primary" onClick=${() => open("edit")}>
+    <${Icon} name="plus" /> Add a quota</button>`;
   async function remove() {
     await api.put("quotas", { entity: dialog.value.entity, set: {}, delete: Object.keys(dialog.value.quotas) });
     say("The quotas are deleted.");

@@ -48,15 +48,15 @@ function DeleteDialog({ user, onDone, onClose }) {
 
 const columns = (open) => () => [
   { key: "name", title: "User", sort: "name", class: "name" },
-  { key: "mechanisms", title: "Logs in by", cell: (user) => html`<span class="badges"
-  >${user.mechanisms.map((one) => html`<${Badge}>${one.mechanism}, ${count(one.iterations)} rounds<//>`)}</span>` },
+  { key: "mechanisms", title: "Logs in by", cell: (user) => html`<span class="badges">
+    ${user.mechanisms.map((one) => html`<${Badge}>${one.mechanism}, ${count(one.iterations)} rounds<//>`)}</span>` },
   !readOnly.value && {
     key: "change",
     title: html`<span class="hidden-text">Change</span>`,
     align: "right",
     cell: (user) => html`<button type="button" class="button quiet small"
-      aria-label=${`Set the password of ${user.name}`} onClick=${() => open("edit", user)}
-    ><${Icon} name="edit" size=${15} /> Password</button>
+      aria-label=${`Set the password of ${user.name}`} onClick=${() => open("edit", user)}>
+      <${Icon} name="edit" size=${15} /> Password</button>
       <button type="button" class="button quiet small" aria-label=${`Delete ${user.name}`}
         onClick=${() => open("delete", user)}><${Icon} name="trash" size=${15} /> Delete</button>`,
   },
@@ -66,12 +66,12 @@ const columns = (open) => () => [
 export function Users() {
   const list = useList("users", { sort: "name" });
   const { dialog, open, close } = useDialog();
-  const add = !readOnly.value && html`<button type="button" class="button primary" onClick=${() => open("edit")}
-  ><${Icon} name="plus" /> Add a user</button>`;
+  const add = !readOnly.value && html`<button type="button" class="button primary" onClick=${() => open("edit")}>
+    <${Icon} name="plus" /> Add a user</button>`;
   return html`<${Page} title="Users" actions=${add} note="SCRAM users of this cluster. What they may do is said by ACLs.">
     <${ListTable} list=${list} things="users" columns=${columns(open)} keyOf=${(user) => user.name}
-      none=${html`<${Empty} icon="users" title="No users yet" action=${add}
-      >They log in on listeners with SASL; anonymous clients need none.<//>`} />
+      none=${html`<${Empty} icon="users" title="No users yet" action=${add}>
+        They log in on listeners with SASL; anonymous clients need none.<//>`} />
     ${dialog?.name === "edit" && html`<${UserDialog} user=${dialog.value} onDone=${list.reload} onClose=${close} />`}
     ${dialog?.name === "delete" && html`<${DeleteDialog} user=${dialog.value} onDone=${list.reload} onClose=${close} />`}
   <//>`;

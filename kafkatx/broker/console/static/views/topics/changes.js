@@ -20,8 +20,8 @@ export function AddPartitions({ topic, onDone, onClose }) {
   return html`<${FormDialog} title=${`Partitions of ${topic.name}`} verb="Add" ready=${!wrong} onSubmit=${add} onClose=${onClose}>
     <${TextField} label="Partitions from now on" inputmode="numeric" value=${number} error=${wrong}
       hint=${`There are ${now} now; there can never be fewer.`} onChange=${setNumber} />
-    <${Remark} tone="warning"
-    >Records with a key may go to another partition than before, so their order is not kept across this change.<//>
+    <${Remark} tone="warning">
+      Records with a key may go to another partition than before, so their order is not kept across this change.<//>
   <//>`;
 }
 

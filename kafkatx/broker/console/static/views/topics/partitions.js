@@ -12,8 +12,8 @@ function Replicas({ partition }) {
       const leads = replica === partition.leader;
       const word = leads ? "leader" : inSync ? "in sync" : "out of sync";
       return html`<${Badge} tone=${leads ? "accent" : inSync ? "ok" : "warning"}>
-        <a class="plain-link" href=${href(["brokers", String(replica)])} title=${`broker ${replica}: ${word}`}
-        >${replica}</a><span class="hidden-text"> ${word}</span>
+        <a class="plain-link" href=${href(["brokers", String(replica)])} title=${`broker ${replica}: ${word}`}>
+          ${replica}</a><span class="hidden-text"> ${word}</span>
       <//>`;
     })}
   </span>`;

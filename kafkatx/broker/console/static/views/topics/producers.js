@@ -33,7 +33,7 @@ export function Producers({ topic }) {
       items.length
         ? html`<div class="card flush"><${LocalTable} caption="Producers" columns=${COLUMNS} rows=${items}
           first="-lastTimestampMs" keyOf=${(producer) => `${producer.partition}|${producer.producerId}`} /></div>`
-        : html`<div class="card"><${Empty} icon="transactions" title="No producer with an id has written lately"
-        >Idempotent and transactional producers are listed here; others have no id.<//></div>`}
+        : html`<div class="card"><${Empty} icon="transactions" title="No producer with an id has written lately">
+          Idempotent and transactional producers are listed here; others have no id.<//></div>`}
   <//>`;
 }

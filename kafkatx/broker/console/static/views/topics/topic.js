@@ -42,12 +42,12 @@ function Actions({ topic, open }) {
   return html`
     ${session.value.messages === "full" && may(topic, "WRITE") && html`<button type="button" class="button primary"
       onClick=${() => open("produce")}><${Icon} name="send" size=${16} /> Produce</button>`}
-    ${may(topic, "ALTER") && html`<button type="button" class="button" onClick=${() => open("partitions")}
-    ><${Icon} name="plus" size=${16} /> Add partitions</button>`}
+    ${may(topic, "ALTER") && html`<button type="button" class="button" onClick=${() => open("partitions")}>
+      <${Icon} name="plus" size=${16} /> Add partitions</button>`}
     ${may(topic, "DELETE") &&
     html`<button type="button" class="button danger" onClick=${() => open("purge")}>Purge</button>
-      <button type="button" class="button danger" onClick=${() => open("delete")}
-      ><${Icon} name="trash" size=${16} /> Delete</button>`}`;
+      <button type="button" class="button danger" onClick=${() => open("delete")}>
+        <${Icon} name="trash" size=${16} /> Delete</button>`}`;
 }
 
 function Dialogs({ topic, state, reload }) {

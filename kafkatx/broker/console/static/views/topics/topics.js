@@ -43,8 +43,8 @@ export function Topics() {
     onClick=${() => open("create")}><${Icon} name="plus" /> Create topic</button>`;
   return html`<${Page} title="Topics" actions=${create}>
     <${ListTable} list=${list} things="topics" columns=${columns} keyOf=${(topic) => topic.name}
-      none=${html`<${Empty} title="No topics yet" action=${create}
-      >A topic is created here, by <code>kafkatx topics create</code>, or by the first producer that writes to it.<//>`} />
+      none=${html`<${Empty} title="No topics yet" action=${create}>
+        A topic is created here, by <code>kafkatx topics create</code>, or by the first producer that writes to it.<//>`} />
     ${dialog && html`<${CreateTopic} onClose=${close} />`}
   <//>`;
 }

@@ -36,6 +36,7 @@ BASE ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard
+.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop authorization takeover clients faults faults-cluster links streams copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -50,6 +51,7 @@ help:
 	@echo 'make interop              Apache Kafka and its Spark source beside ours (needs Java and Maven)'
 	@echo 'make zookeeper-groups     our consumers and those of Apache Kafka 0.8 in one group over ZooKeeper, which come and go for'
 	@echo '                          MINUTES=5 (SEED=1 chooses who; needs Java and Maven)'
+	@echo 'make authorization        what each API needs, by the same requests to kafkatx and to Apache Kafka 4 (needs Java and Maven)'
 	@echo 'make takeover             kafkatx takes over a ZooKeeper cluster of Apache Kafka, and back (needs Java and Maven)'
 	@echo 'make clients [BROKERS=3]  Kafka clients against this broker, into docs/clients.md (Java, Node and Go where they are);'
 	@echo '                          with BROKERS=3 against a cluster, whose leaders die, too (ONLY=leader: that alone,'
@@ -155,6 +157,10 @@ interop: install .interop/jars .interop/jars-0.8
 zookeeper-groups: install .interop/jars-0.8
 	@timeout --signal=INT --kill-after=30 $(shell expr 60 \* $(or $(MINUTES),5) + 600) \
 	  $(BIN)/python -m tests.interop.zookeeper_groups --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)
+
+# Some minutes; the same requests at a kafkatx broker and at Apache Kafka 4.
+authorization: install
+	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.run tests.interop.authorization
 
 takeover: install .interop/jars
 	@$(BIN)/python -m tests.run tests.interop.takeover

@@ -70,10 +70,6 @@ PASSING = {
     ErrorCode.CONCURRENT_TRANSACTIONS,
 }
 DIFFERENCES: Mapping[tuple[str, str], str] = {
-    (
-        "Produce",
-        d.TRANSACTIONAL,
-    ): "Apache Kafka asks for the right on the id if the records are transactional",
     ("Fetch", d.OF_FOLLOWERS): (
         "Apache Kafka refuses each topic, with the error of topics; a broker of kafkatx that is alone has no"
         " followers, whatever their rights"

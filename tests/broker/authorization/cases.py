@@ -10,6 +10,7 @@ import attrs
 
 from kafkatx.broker.authorization import demands as d
 from kafkatx.records.builder import build_values
+from kafkatx.records.compression import Codec
 from kafkatx.wire.messages import (
     alter_client_quotas,
     alter_configs,
@@ -153,9 +154,15 @@ def of(request: Callable[[], Message], versions: Iterable[int], *whens: str, **m
     return [Case(version, lambda _: request(), whens, **more) for version in versions]
 
 
-def _produce(transactional_id: str | None) -> ProduceRequest:
+def _produce() -> ProduceRequest:
     data = [PartitionProduceData(0, build_values([b"x"], 0))]
-    return ProduceRequest(transactional_id, -1, 1000, [TopicProduceData(TOPIC, data)])
+    return ProduceRequest(None, -1, 1000, [TopicProduceData(TOPIC, data)])
+
+
+def _produce_in_transaction(test: Subject) -> ProduceRequest:
+    producer_id, epoch = test.producer
+    batch = build_values([b"x"], 0, Codec.NONE, producer_id, epoch, 0, True)
+    return ProduceRequest(TRANSACTION, -1, 1000, [TopicProduceData(TOPIC, [PartitionProduceData(0, batch)])])
 
 
 def _fetch(test: Subject, version: int) -> FetchRequest:
@@ -255,8 +262,8 @@ def _any_acl() -> tuple[Any, ...]:
 
 CASES: dict[int, list[Case]] = {
     0: [
-        *of(lambda: _produce(None), (3, 7, 9, 12)),
-        *of(lambda: _produce(TRANSACTION), (3, 9, 12), d.TRANSACTIONAL),
+        *of(_produce, (3, 7, 9, 12)),
+        *(Case(version, _produce_in_transaction, (d.TRANSACTIONAL,)) for version in (3, 9, 12)),
     ],
     1: [
         *(

@@ -18,7 +18,7 @@ class Row:
 
     :ivar toolchain: what :func:`tests.clients.toolchains.prepare` makes ready for it.
     :ivar command: makes the command line that the program begins with.
-    :ivar lacks: ways to log in that the client does not have, and why.
+    :ivar lacks: columns of what the client does not have, and why.
     :ivar steady: True if it produces for longer than a session.
     :ivar limit_s: the longest time that one way may take.
     """
@@ -44,16 +44,22 @@ def _spark(python: str, source: str) -> Callable[[], list[str]]:
 
 
 _NO_FUNCTION = "kcat has no function that gives it tokens"
+_KCAT = {
+    "OAUTHBEARER": _NO_FUNCTION,
+    "with new tokens": _NO_FUNCTION,
+    "logs in again": "its librdkafka does not, and kcat ends when its only broker closes the connection",
+}
+_JAVA_3_9 = {"with new tokens": "the client reads a file of tokens once; new ones need a token endpoint"}
 
 ROWS = [
     Row("kafkatx (Twisted client)", "python", _python("ours")),
     Row("confluent-kafka", "python", _python("librdkafka")),
     Row("kafka-python", "python", _python("kafka_python")),
     Row("aiokafka", "python", _python("aio")),
-    Row("kcat", "kcat", _python("kcat"), {"OAUTHBEARER": _NO_FUNCTION}),
+    Row("kcat", "kcat", _python("kcat"), _KCAT),
     Row("kafkajs", "kafkajs", lambda: ["node", os.path.join(BUILT, "kafkajs", "secured.js")]),
     Row("franz-go", "franz-go", lambda: [os.path.join(BUILT, "franz-go", "scenario"), "secured"]),
-    Row("Java 3.9", "java-3.9", _java("3.9")),
+    Row("Java 3.9", "java-3.9", _java("3.9"), _JAVA_3_9),
     Row("Java 4", "java-4", _java("4")),
     Row(
         "Spark 4.2, its own source and sink",

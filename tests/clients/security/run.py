@@ -98,16 +98,15 @@ def _try_again(row: Row, seconds: float, outcome: Outcome) -> None:
     """Try all columns of logins again at the same time, each at a broker of its own."""
     threads = [
         threading.Thread(target=_again, args=(row, name, seconds, outcome))
-        for name, way in AGAIN.items()
-        if way not in row.lacks
+        for name in AGAIN
+        if name not in row.lacks
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for name, way in AGAIN.items():
-        if way in row.lacks:
-            outcome.results[name] = Result(NOT_OFFERED, row.lacks[way])
+    for name in AGAIN.keys() & row.lacks.keys():
+        outcome.results[name] = Result(NOT_OFFERED, row.lacks[name])
 
 
 def _again(row: Row, name: str, seconds: float, outcome: Outcome) -> None:

@@ -43,19 +43,21 @@ async function exchange(count) {
 async function produce(seconds, rate) {
   const count = Math.floor(seconds * rate)
   const errors = []
+  const sent = []
   let acknowledged = 0
   const producer = kafka.producer()
   await producer.connect()
   const begun = Date.now()
   for (let n = 0; n < count; n++) {
     await new Promise(go => setTimeout(go, Math.max(0, begun + (n / rate) * 1000 - Date.now())))
-    try {
-      await producer.send({ topic, messages: [{ value: `${n}` }] })
-      acknowledged++
-    } catch (error) {
-      errors.push(`${error.name}: ${error.message}`)
-    }
+    sent.push(
+      producer.send({ topic, messages: [{ value: `${n}` }] }).then(
+        () => acknowledged++,
+        error => errors.push(`${error.name}: ${error.message}`)
+      )
+    )
   }
+  await Promise.all(sent)
   await producer.disconnect()
   say({ sent: count, acknowledged, errors: errors.slice(0, 20) })
 }

@@ -11,6 +11,7 @@ from kafkatx.blocking import Cluster
 from kafkatx.blocking.admin.credentials import Credentials
 from kafkatx.security.jaas import PLAIN
 from kafkatx.testing import EmbeddedBroker
+from kafkatx.testing.errors import BrokerDidNotStart
 from kafkatx.tls.authority import issue, make_authority
 from tests.broker.logins.tokens.issuer import ISSUER, key_set, token
 from tests.clients.security.ways import MUTUAL, PASSWORD, USER, Files, Given
@@ -18,6 +19,7 @@ from tests.ports import free_port
 
 HOSTS = ("localhost", "127.0.0.1")
 PARTITIONS = 3
+STARTS = 4
 
 
 class SecuredBroker:
@@ -72,8 +74,14 @@ class SecuredBroker:
         return path
 
     def start(self) -> None:
-        """Start it; add the user."""
-        self.broker.start()
+        """Start it; add the user. A machine with much else to do may be slow."""
+        for left in range(STARTS - 1, -1, -1):
+            try:
+                self.broker.start()
+                break
+            except BrokerDidNotStart:
+                if not left:
+                    raise
         with Cluster(self._addresses["PLAINTEXT"]) as cluster:
             for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
                 Credentials(cluster).set_password(USER, PASSWORD, mechanism)

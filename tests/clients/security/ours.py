@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from kafkatx import __version__
 from kafkatx.client import aio
-from kafkatx.errors import KafkaTXError
 from tests.clients.security.program import Pace, Program, main
 
 
@@ -49,12 +48,13 @@ class Ours(Program):
 
         async def produce() -> None:
             loop, values = asyncio.get_running_loop(), pace.values()
+            sent = []
             async with aio.Producer({**self.given.properties(), "acks": "all"}) as producer:
                 while (value := await loop.run_in_executor(None, next, values, None)) is not None:
-                    try:
-                        await producer.send(topic, value)
-                    except KafkaTXError as error:
-                        pace.failed(error)
+                    sent.append(producer.send(topic, value))
+                for told in await asyncio.gather(*sent, return_exceptions=True):
+                    if isinstance(told, BaseException):
+                        pace.failed(told)
                     else:
                         pace.acknowledged += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from functools import partial
@@ -46,6 +47,7 @@ class Workload:
         self.readers: list[Reader] = []
         self.members: dict[str, list[Member]] = {}
         self._files: list[TextIO] = []
+        self._kafka_python_log = logging.FileHandler(folder / "kafka-python.log", delay=True)
         self._add_producers()
         for topic, library, make in (
             (ALL, "librdkafka", LibrdkafkaReader),
@@ -78,7 +80,12 @@ class Workload:
         return [*self.producers, *self.readers, *(one for group in self.members.values() for one in group)]
 
     def start(self) -> None:
-        """Start all clients."""
+        """Start all clients; what kafka-python logs goes to a file."""
+        logger = logging.getLogger("kafka")
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        self._kafka_python_log.setFormatter(logging.Formatter("%(asctime)s %(threadName)s %(message)s"))
+        logger.addHandler(self._kafka_python_log)
         for client in self.clients:
             client.start()
 
@@ -101,6 +108,8 @@ class Workload:
     def stop(self) -> list[str]:
         """Stop all clients; return sentences about those that failed."""
         self._stop(self.clients)
+        logging.getLogger("kafka").removeHandler(self._kafka_python_log)
+        self._kafka_python_log.close()
         told = []
         for client in self.clients:
             if client.broken is not None:

@@ -35,8 +35,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard
-.PHONY: help install run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop authorization takeover clients faults faults-cluster links streams copiers attack fuzz-logins simulation simulate bench bench-quick bench-guard
+.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard authorization
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'

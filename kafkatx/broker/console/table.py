@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from kafkatx.broker.console.api import configs, schemas
 from kafkatx.broker.console.api.cluster import brokers, history, mirrors, overview, transactions
 from kafkatx.broker.console.api.groups import changes as group_changes
+from kafkatx.broker.console.api.groups import explanations
 from kafkatx.broker.console.api.groups import reads as group_reads
 from kafkatx.broker.console.api.security import acls, quotas, users
 from kafkatx.broker.console.api.topics import changes as topic_changes
@@ -23,6 +24,7 @@ MODULES: tuple[Callable[[ConsoleParts], Sequence[Route]], ...] = (
     topic_changes.routes,
     group_reads.routes,
     group_changes.routes,
+    explanations.routes,
     configs.routes,
     schemas.routes,
     mirrors.routes,

@@ -23,7 +23,7 @@ class ClusterTests(BrowserCase):
         return [row[1].split()[0] for row in self.page.rows("brokers")]
 
     def test_broker_dies_and_returns(self) -> None:
-        """The overview tells of a broker that is gone, and is well again when it is back."""
+        """The overview tells of a broker that is gone, and of its own; it is well when they are back."""
         topic = self.cluster.topic("copied", partitions=3, replication=3)
         page = self.page
         page.open()
@@ -41,9 +41,6 @@ class ClusterTests(BrowserCase):
         page.open("brokers")
         until(lambda: self.states() == ["up", "up", "up"], "broker 3 is back")
 
-    def test_own_broker_dies_and_returns(self) -> None:
-        """The console says when its own broker is away, and goes on by itself when it is back."""
-        page = self.page
         page.open()
         page.sees("All 3 brokers are up")
         self.cluster.brokers[1].kill()

@@ -101,6 +101,22 @@ class SourcesTests(SynchronousTestCase):
         page = (STATIC / "index.html").read_text(encoding="utf-8")
         self.assertEqual([name(path) for path in own(".css") if f"static/{name(path)}" not in page], [])
 
+    def test_preloaded(self) -> None:
+        """The page names each module that is needed before a view: others would come one by one."""
+        page = (STATIC / "index.html").read_text(encoding="utf-8")
+        named = re.findall(r'rel="modulepreload" href="static/([^"]+)"', page)
+        self.assertEqual(sorted(named), sorted(name(path) for path in _needed(STATIC / "main.js", set())))
+
+
+def _needed(path: Path, found: set[Path]) -> set[Path]:
+    """Return the modules that one needs at once: imports by ``import()`` are later ones."""
+    for target in re.findall(r'(?:from|^import) "([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+        module = (path.parent / target).resolve()
+        if module not in found:
+            found.add(module)
+            _needed(module, found)
+    return found
+
 
 def _lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()

@@ -1,3 +1,3 @@
 """kafkatx: a Kafka that you ``pip install``."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

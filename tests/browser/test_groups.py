@@ -65,6 +65,17 @@ class GroupTests(SharedCase):
         page.click("Cancel")
         self.assertEqual(self.offsets()[2], "20")
 
+    def test_why_slow(self) -> None:
+        """The broker says what holds a group up, when it is asked."""
+        page = self.page
+        page.open("groups", self.group)
+        page.sees("Offsets")
+        self.assertNotIn("Why slow?\nThe broker", page.text)
+        page.click("Why slow?")
+        page.sees("The broker looks for two seconds")
+        page.sees_not("The broker looks for two seconds")
+        page.sees("no members")
+
     def test_delete(self) -> None:
         """A group without members is deleted once its name is typed."""
         page = self.page

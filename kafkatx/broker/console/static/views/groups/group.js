@@ -13,6 +13,7 @@ import { Icon } from "../../parts/icon.js";
 import { Empty, Failure, Page, Section, Waiting } from "../../parts/page.js";
 import { LocalTable } from "../../parts/table.js";
 import { say } from "../../parts/toast.js";
+import { Explanation, useExplanation } from "./explanation.js";
 import { Members } from "./members.js";
 import { ResetDialog } from "./reset.js";
 
@@ -45,9 +46,11 @@ function Offsets({ group }) {
     first="topic" keyOf=${(one) => `${one.topic}|${one.partition}`} /></div>`;
 }
 
-function Controls({ group, open }) {
-  if (readOnly.value) return null;
-  return html`<button type="button" class="button" onClick=${() => open("reset")}>
+function Controls({ open, explanation }) {
+  const why = html`<button type="button" class="button" disabled=${explanation.busy} onClick=${explanation.ask}>Why slow?</button>`;
+  if (readOnly.value) return why;
+  return html`${why}
+    <button type="button" class="button" onClick=${() => open("reset")}>
     <${Icon} name="refresh" size=${16} /> Reset offsets</button>
     <button type="button" class="button danger" onClick=${() => open("delete")}>
       <${Icon} name="trash" size=${16} /> Delete</button>`;
@@ -73,6 +76,7 @@ export function Group({ id }) {
   const resource = useResource(path("groups", id));
   const live = useLive(`group:${id}`);
   const state = useDialog();
+  const explanation = useExplanation(id);
   const group = live?.offsets ? live : resource.data;
   const minutes = route.value.query.minutes ?? "10";
   const crumbs = [["Groups", ["groups"]]];
@@ -86,7 +90,7 @@ export function Group({ id }) {
   const lag = totalLag(group.offsets);
   const none = `This broker has no samples of it: they are kept by the group's coordinator, broker ${group.coordinator ?? NONE}, once it lags.`;
   const lags = [{ title: "Lag", unit: "records", lines: [[`lag:${id}`, "lag"]], none }];
-  return html`<${Page} title=${id} crumbs=${crumbs} actions=${html`<${Controls} group=${group} open=${state.open} />`}>
+  return html`<${Page} title=${id} crumbs=${crumbs} actions=${html`<${Controls} open=${state.open} explanation=${explanation} />`}>
     <div class="tiles">
       <${Tile} label="State" value=${html`<${GroupState} state=${group.state} />`}
         hint=${`${group.protocol} protocol${group.assignor ? `, ${group.assignor}` : ""}`} />
@@ -96,6 +100,7 @@ export function Group({ id }) {
       <${Tile} label="Coordinator" value=${group.coordinator ?? NONE} hint="broker"
         href=${group.coordinator === null || group.coordinator === undefined ? undefined : href(["brokers", String(group.coordinator)])} />
     </div>
+    <${Explanation} explanation=${explanation} />
     <${Section} title="Lag over time" plain
       actions=${html`<${RangeChoice} value=${minutes}
         onChange=${(value) => setQuery({ minutes: value === "10" ? "" : value })} />`}>

@@ -89,6 +89,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the tests of these dotted names, print the closing line, return the exit status."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & has it so
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup does that, and brokers would inherit it
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     start_processes_fast()
     names = [argument for argument in arguments if not argument.startswith(DIRECTORY)]
     options = [argument.removeprefix(DIRECTORY) for argument in arguments if argument.startswith(DIRECTORY)]

@@ -36,6 +36,13 @@ addEventListener("securitypolicyviolation", (event) => window.violations.push(
 HEIGHT = 900
 
 
+NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
+"""The error of requests that Chromium gives up when a network interface of the machine comes or goes.
+
+Other tests that run at the same time make interfaces.
+"""
+
+
 @attrs.frozen
 class Browser:
     """The browser.
@@ -44,6 +51,7 @@ class Browser:
     """
 
     driver: webdriver.Chrome
+    _kept: list[str] = attrs.Factory(list)
 
     def resize(self, width: int, height: int = HEIGHT) -> None:
         """Give the page a width in CSS pixels."""
@@ -66,10 +74,17 @@ class Browser:
 
     def errors(self) -> Iterator[str]:
         """Yield the errors that pages have logged since the last call, as Chromium tells them."""
+        self.was_interrupted()
+        found = list(self._kept)
+        self._kept.clear()
+        yield from found
+
+    def was_interrupted(self) -> bool:
+        """Return True if the page has lost requests since the last call because the network has changed."""
         entries: list[Mapping[str, Any]] = self.driver.get_log("browser")
-        for entry in entries:
-            if entry["level"] == "SEVERE":
-                yield str(entry["message"])
+        errors = [str(entry["message"]) for entry in entries if entry["level"] == "SEVERE"]
+        self._kept.extend(error for error in errors if NETWORK_CHANGED not in error)
+        return any(NETWORK_CHANGED in error for error in errors)
 
 
 @lru_cache(maxsize=1)

@@ -48,9 +48,19 @@ class Page:
     def open(self, *segments: str, **query: str) -> None:
         """Go to an address of the console, and wait until its view has a heading."""
         address = "/".join(quote(segment, safe="") for segment in segments)
+        url = f"{self.url}#/{address}{'?' + urlencode(query) if query else ''}"
+        self._load(url)
+
+        def there() -> bool:
+            if not self.heading and self.browser.was_interrupted():
+                self._load(url)
+            return bool(self.heading)
+
+        until(there, f"a heading at {segments}")
+
+    def _load(self, url: str) -> None:
         self.driver.get("about:blank")  # a change after the "#" alone would keep the page
-        self.driver.get(f"{self.url}#/{address}{'?' + urlencode(query) if query else ''}")
-        until(lambda: self.heading, f"a heading at {segments}")
+        self.driver.get(url)
 
     @property
     def heading(self) -> str:

@@ -1,4 +1,4 @@
-"""Latency of produce and consume while somebody looks at the console and Prometheus scrapes.
+"""Latency of produce and consume with a page of the console open and Prometheus at work.
 
     python -m benchmarks.console [--rounds N] [--seconds S] [--partitions N]
 
@@ -35,7 +35,7 @@ SERIES = "bytesIn,bytesOut,recordsIn,produceRequests,fetchRequests,reactorIdle"
 
 
 class Watcher:
-    """Somebody who looks, and a scraper."""
+    """A page that is open, and a scraper."""
 
     def __init__(self, url: str, topic: str) -> None:
         self._api = f"{url}/console/api/v1"
@@ -46,12 +46,12 @@ class Watcher:
         self.events = self.scraped_bytes = 0
 
     def start(self) -> None:
-        """Begin to look."""
+        """Open the page."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Look away."""
+        """Close the page."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(EVERY_S + 2)
@@ -70,7 +70,7 @@ class Watcher:
 
 @contextmanager
 def watched(url: str, topic: str) -> Iterator[Watcher]:
-    """Have a watcher meanwhile."""
+    """Keep a page open meanwhile."""
     watcher = Watcher(url, topic)
     watcher.start()
     time.sleep(EVERY_S)  # the first requests import the console

@@ -14,6 +14,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 ROOT = Path(__file__).resolve().parent.parent
+CONSOLE_PAGES = "kafkatx/broker/console/static"
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "dropin.cache", "*.egg-info", "_build")
 
 
@@ -61,8 +62,9 @@ class _Sandbox(SynchronousTestCase):
 
 class WheelTests(_Sandbox):
     def test_contents(self) -> None:
-        """Every module, py.typed, the licence and the plugin are in the wheel; tests and caches are not."""
-        wanted = {str(path.relative_to(self.source)) for path in self.source.rglob("*/*.py")}
+        """Modules, py.typed, the console's pages, licence and plugin are in the wheel; no tests or caches."""
+        pages = (self.source / CONSOLE_PAGES).rglob("*.*")
+        wanted = {str(path.relative_to(self.source)) for path in (*self.source.rglob("*/*.py"), *pages)}
         self.pip("wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation", "-w", ".", "./source")
         (wheel,) = self.folder.glob("kafkatx-*.whl")
         names = set(zipfile.ZipFile(wheel).namelist())

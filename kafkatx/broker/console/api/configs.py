@@ -38,6 +38,11 @@ _SOURCES: Mapping[int, str] = {
 }
 
 
+KEPT_S = 5.0
+MOST_KEPT = 50
+"""Topics whose configs are kept."""
+
+
 async def read_configs(
     parts: ConsoleParts, call: Call, kind: int, name: str, node: BrokerNode | None = None
 ) -> list[dict[str, object]]:
@@ -50,6 +55,29 @@ async def read_configs(
     (result,) = (await parts.kafka.ask(call, asked, node)).results
     check_code(result.error_code, result.error_message, f"configs of {KINDS[kind]} {name}")
     return [_entry(config) for config in sorted(result.configs, key=lambda one: one.name)]
+
+
+class TopicConfigs:
+    """The configs of topics, kept for a moment: a page that follows a topic asks for them each second.
+
+    They are read again when the state of the cluster has changed, which has the configs and the ACLs.
+    """
+
+    def __init__(self, parts: ConsoleParts) -> None:
+        self._parts = parts
+        self._kept: dict[tuple[str, str, str], tuple[object, float, list[dict[str, object]]]] = {}
+
+    async def read(self, call: Call, name: str) -> list[dict[str, object]]:
+        """Return the configs of a topic; fails as :func:`read_configs`."""
+        broker, key = self._parts.broker, (call.session.principal, call.client, name)
+        state, now_s = broker.metadata.state, broker.clock.seconds()
+        kept = self._kept.pop(key, None)
+        if kept is None or kept[0] is not state or now_s >= kept[1]:
+            kept = state, now_s + KEPT_S, await read_configs(self._parts, call, TOPIC, name)
+        if len(self._kept) >= MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = kept
+        return kept[2]
 
 
 def _entry(config: DescribeConfigsResourceResult) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import attrs
 
 from kafkatx.acls import AclOperation, ResourceType
-from kafkatx.broker.console.api.configs import TOPIC, read_configs
+from kafkatx.broker.console.api.configs import TOPIC, TopicConfigs, read_configs
 from kafkatx.broker.console.api.lists import QUERY, Listing, Page
 from kafkatx.broker.console.api.topics.partitions import describe_partitions, producers
 from kafkatx.broker.console.cluster.topics import TopicFigures
@@ -54,6 +54,7 @@ class _Reads:
     def __init__(self, parts: ConsoleParts) -> None:
         self._parts = parts
         self._broker = parts.broker
+        self._configs = TopicConfigs(parts)
         self._listing: Listing[_Row] = Listing(
             lambda row: row.topic.name,
             {
@@ -129,7 +130,7 @@ class _Reads:
         parts, topic = self._parts, self.find(call, name)
         partitions = await describe_partitions(parts, topic)
         try:
-            configs: list[dict[str, object]] | None = await read_configs(parts, call, TOPIC, name)
+            configs: list[dict[str, object]] | None = await self._configs.read(call, name)
         except ConsoleError as error:
             if error.status != 403:
                 raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.net.requests import Session
 from tests.broker.authorization.authorized import ADMIN, GROUP, TOPIC
@@ -52,6 +54,29 @@ class TopicsTests(ConsoleCase):
         self.assertEqual(found["groups"], [])
         self.assertIn("ALTER_CONFIGS", found["authorizedOperations"])
         self.assertEqual(self.get("/topics/b/configs")["configs"], found["configs"])
+
+    def test_kept_configs(self) -> None:
+        """Configs are read again when something has changed, or after a moment, and not for each request."""
+        asked = []
+        ask = self.console.parts.kafka.ask
+
+        def noted(call: Any, request: Any, node: Any = None) -> Any:
+            asked.append(type(request).__name__)
+            return ask(call, request, node)
+
+        self.patch(self.console.parts.kafka, "ask", noted)
+
+        def retention() -> str:
+            configs = {one["name"]: one["value"] for one in self.get("/topics/b")["configs"]}
+            return str(configs["retention.ms"])
+
+        self.assertEqual([retention(), retention()], ["1000", "1000"])
+        self.assertEqual(asked.count("DescribeConfigsRequest"), 1)
+        self.change("PATCH", "/topics/b/configs", {"set": {"retention.ms": "2000"}})
+        self.assertEqual(retention(), "2000")
+        count = asked.count("DescribeConfigsRequest")
+        self.clock.advance(5)
+        self.assertEqual((retention(), asked.count("DescribeConfigsRequest")), ("2000", count + 1))
 
     def test_unknown(self) -> None:
         """Names that there are not, hostile ones among them, are told as texts."""

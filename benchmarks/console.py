@@ -2,7 +2,7 @@
 
     python -m benchmarks.console [--rounds N] [--seconds S] [--partitions N]
 
-One broker with its defaults on one core, the load on the other: librdkafka sends 1,000 messages of 200 B a
+One broker with its defaults on one core, all else on the other: librdkafka sends 1,000 messages of 200 B a
 second and reads them (``load.c``). Rounds take turns with and without a watcher, which follows the event
 stream of the overview and of a topic, reads the overview's charts each five seconds, and scrapes ``/metrics``
 each five seconds. With ``--partitions`` the broker has that many partitions of other topics.
@@ -13,6 +13,7 @@ The table has the median over the rounds with the range; ratios are those of a p
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import threading
 import time
@@ -96,6 +97,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--partitions", type=int, default=0)
     given = parser.parse_args()
+    os.sched_setaffinity(0, {CLIENT_CORE})  # the page must not take time from the broker but by its requests
     port, http_port = free_port(), free_port()
     url = f"http://127.0.0.1:{http_port}"
     more = {"http.listeners": f"HTTP://127.0.0.1:{http_port}", "kafkatx.console.enable": "true"}

@@ -77,7 +77,7 @@ def _paths(found: Sequence[Sequence[str]]) -> tuple[Path, ...]:
 
 @attrs.frozen
 class StepRequest:
-    """One step: some batches of a partition.
+    """A step: some batches of a partition.
 
     :ivar position: the offset to begin at; *until*: the one to end before.
     :ivar stable: the last stable offset.

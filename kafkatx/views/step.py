@@ -1,4 +1,4 @@
-"""One step of a scan: batches of a partition are decoded, filtered, and made ready to be sent. Pure.
+"""A step of a scan: batches of a partition are decoded, filtered, and made ready to be sent. Pure.
 
 A step does what it can in :data:`SOFT_S`, and says how far it has come. So only a record that takes very long
 by itself brings the process of steps to its hard limit.
@@ -22,7 +22,7 @@ LIMIT_BYTES: Final = 64 << 20
 
 
 class Step:
-    """One step.
+    """A step.
 
     :param seconds: the time of a monotonic clock.
     """

@@ -26,12 +26,12 @@ from pathlib import Path
 
 from kafkatx.testing.zookeeper import ZooKeeperServer
 from tests.clients.brokers import COPIES
-from tests.clients.features import FAIL, FEATURES, MEMBERS, PASS
+from tests.clients.features import FAIL, FEATURES, MEMBERS, PASS, Outcome
 from tests.clients.leader_dies import BROKERS, LOCAL, ZOOKEEPER, Death, try_row
 from tests.clients.leader_rows import ROWS, Row
 from tests.clients.matrix import CLIENTS, Client
 from tests.clients.page import RESULTS, keep, keep_deaths, table, write_page
-from tests.clients.runner import Outcome, try_client
+from tests.clients.runner import try_client
 from tests.clients.security import results as security
 from tests.clients.security.rows import ROWS as SECURITY_ROWS
 from tests.clients.security.run import try_row as try_login

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import attrs
+
 PASS, FAIL = "pass", "fail"
 NOT_OFFERED = "not offered"  # the client, or the broker, does not have it
 NOT_TRIED = "not tried"  # it may have it
@@ -39,3 +41,17 @@ class Result(NamedTuple):
 
     result: str
     detail: str = ""
+
+
+@attrs.define
+class Outcome:
+    """The results of one client: its version, a result for every feature, and the broker's log."""
+
+    version: str = ""
+    results: dict[str, Result] = attrs.Factory(dict)
+    log: str = ""
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The reasons, for each feature that failed."""
+        return {name: found.detail for name, found in self.results.items() if found.result == FAIL}

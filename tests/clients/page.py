@@ -7,13 +7,21 @@ import os
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
+from tests.clients.features import (
+    FAIL,
+    FEATURES,
+    MEMBERS,
+    NO_TOOLCHAIN,
+    NOT_OFFERED,
+    NOT_TRIED,
+    PASS,
+    Outcome,
+    Result,
+)
 from tests.clients.leader_dies import LOCAL, TREES, ZOOKEEPER, Death
 from tests.clients.leader_rows import ROWS
 from tests.clients.matrix import CLIENTS
-from tests.clients.runner import Outcome
 from tests.clients.security import results as security
-from tests.clients.security.run import Outcome as SecurityOutcome
 from tests.clients.tables import lines
 from tests.clients.toolchains import HERE, ROOT
 
@@ -175,7 +183,7 @@ def page(
     ours: Kept,
     control: Kept,
     deaths: Mapping[str, Mapping[str, Death]] = MappingProxyType({}),
-    logins: Mapping[str, SecurityOutcome] = MappingProxyType({}),
+    logins: Mapping[str, Outcome] = MappingProxyType({}),
 ) -> str:
     """The text of ``docs/clients.md``."""
     rows = [

@@ -9,8 +9,6 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 
-import attrs
-
 from tests.clients import groups
 from tests.clients.brokers import ApacheBroker, Broker, OurBroker, OurCluster, offered
 from tests.clients.features import (
@@ -22,6 +20,7 @@ from tests.clients.features import (
     NOT_TRIED,
     PASS,
     TIMED_OUT,
+    Outcome,
     Result,
 )
 from tests.clients.matrix import Client
@@ -29,20 +28,6 @@ from tests.clients.toolchains import ROOT, NoToolchain, prepare
 
 _TRANSACTIONS = {24, 26}
 """AddPartitionsToTxn and EndTxn: a broker without these has no transactions."""
-
-
-@attrs.define
-class Outcome:
-    """The results of one client: its version, a result for every feature, and the broker's log."""
-
-    version: str = ""
-    results: dict[str, Result] = attrs.Factory(dict)
-    log: str = ""
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """The reasons, for each feature that failed."""
-        return {name: found.detail for name, found in self.results.items() if found.result == FAIL}
 
 
 def try_client(

@@ -7,9 +7,8 @@ import os
 from twisted.trial.unittest import SynchronousTestCase
 
 from tests.clients import page
-from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Result
+from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Outcome, Result
 from tests.clients.leader_dies import LOCAL, ZOOKEEPER, Death
-from tests.clients.runner import Outcome
 from tests.clients.security import results as security
 from tests.clients.toolchains import HERE
 

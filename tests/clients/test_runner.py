@@ -7,7 +7,16 @@ import sys
 from twisted.trial.unittest import SynchronousTestCase
 
 from tests.clients import groups, runner
-from tests.clients.features import FAIL, FEATURES, MEMBERS, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS
+from tests.clients.features import (
+    FAIL,
+    FEATURES,
+    MEMBERS,
+    NO_TOOLCHAIN,
+    NOT_OFFERED,
+    NOT_TRIED,
+    PASS,
+    Outcome,
+)
 from tests.clients.matrix import CLIENTS, Client
 from tests.clients.toolchains import NoToolchain
 
@@ -38,7 +47,7 @@ class RunnerTests(SynchronousTestCase):
         for name in MEMBERS:
             self.patch(groups, name, lambda _command, _broker: "quickly")
 
-    def run_script(self, script: str, *features: str, **options: object) -> runner.Outcome:
+    def run_script(self, script: str, *features: str, **options: object) -> Outcome:
         """Run a script as a scenario."""
         return runner.try_features(client(script, **options), NoBroker(), features)  # type: ignore[arg-type]
 

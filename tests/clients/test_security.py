@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.clients.features import FAIL, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
+from tests.clients.features import FAIL, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Outcome, Result
 from tests.clients.security import results
-from tests.clients.security.run import COLUMNS, Outcome, collect, judge
+from tests.clients.security.run import COLUMNS, collect, judge
 from tests.clients.security.ways import MUTUAL, WAYS, Files, Given, given_by
 
 FILES = Files("ca", "certificate", "key", "keystore", "token")

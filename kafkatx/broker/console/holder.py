@@ -64,7 +64,7 @@ IMPORTED_FIRST = (
     f"{_CONSOLE}.application",
     f"{_CONSOLE}.factory",
 )
-"""What the first request imports, a module in each turn of the reactor."""
+"""The modules that the first request imports, one in each turn of the reactor."""
 
 
 class ConsoleHolder:

@@ -11,10 +11,11 @@ from twisted.internet.task import deferLater
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.explanations.facts import Explanation, Facts, Severity
-from kafkatx.broker.explanations.observation import Observation, client_facts, group_facts, observe
+from kafkatx.broker.explanations.observation import Observation, client_facts, group_facts, is_group, observe
 from kafkatx.broker.explanations.rules.client_rules import CLIENT_RULES
 from kafkatx.broker.explanations.rules.group_rules import GROUP_RULES, left_out
 from kafkatx.broker.explanations.rules.partition_rules import PARTITION_RULES
+from kafkatx.broker.requests.quotation import quoted
 from kafkatx.errors import ErrorCode, RequestError
 
 WINDOW_S = 2.0
@@ -31,10 +32,13 @@ NOTHING = Explanation("nothing-found", Severity.NOTE, "No rule has found anythin
 async def explain_group(broker: Broker, group_id: str) -> list[Explanation]:
     """Return sentences about a group, the heaviest first.
 
-    It takes :data:`WINDOW_S`. A group that this broker does not coordinate has no members and no offsets.
+    It takes :data:`WINDOW_S`.
 
-    :raises RequestError: THROTTLING_QUOTA_EXCEEDED: too many explanations are under way.
+    :raises RequestError: GROUP_ID_NOT_FOUND: this broker coordinates no such group;
+        THROTTLING_QUOTA_EXCEEDED: too many explanations are under way.
     """
+    if not is_group(broker, group_id):
+        raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {quoted(group_id)}")
     before, after = await _observe(broker, group_id)
     return explain(group_facts(broker, group_id, before, after))
 

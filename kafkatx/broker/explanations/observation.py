@@ -84,6 +84,11 @@ def observe(broker: Broker, group_id: str | None) -> Observation:
     )
 
 
+def is_group(broker: Broker, group_id: str) -> bool:
+    """Return True if there is a group here, or offsets of one."""
+    return broker.groups.find(group_id) is not None or next(_offsets(broker, group_id), None) is not None
+
+
 def group_facts(broker: Broker, group_id: str, before: Observation, after: Observation) -> Facts:
     """Return the facts about a group between two observations of it."""
     group = broker.groups.find(group_id)

@@ -41,7 +41,7 @@ class Kind(enum.Enum):
 
 @attrs.frozen
 class Point:
-    """One value of a metric."""
+    """A value of a metric."""
 
     name: str
     kind: Kind

@@ -9,7 +9,7 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.clientcore.errors import ClientClosed
-from kafkatx.clientcore.registry.plans import Plan
+from kafkatx.clientcore.registry.plans import Plan, carry_out
 from kafkatx.clientcore.registry.requests import Request
 from kafkatx.clientcore.registry.settings import RegistrySettings
 from kafkatx.clientcore.settings import ClientSettings
@@ -63,7 +63,7 @@ class RegistryClient:
 
     def run(self, plan: Plan[T]) -> Deferred[T]:
         """Carry a plan out; fires with its result. Fails as :meth:`send`, or with an error of the plan."""
-        return self._start(self._run(plan))
+        return self._start(carry_out(plan, self._send))
 
     def _start(self, work: object) -> Deferred[T]:
         running: Deferred[T] = Deferred.fromCoroutine(work)  # type: ignore[arg-type]
@@ -89,20 +89,6 @@ class RegistryClient:
             if self._closed:
                 raise ClientClosed("the client of the schema registry is closed") from None
             raise
-
-    async def _run(self, plan: Plan[T]) -> T:
-        try:
-            request = next(plan)
-            while True:
-                try:
-                    result = await self._send(request)
-                except Exception as error:
-                    request = plan.throw(error)
-                else:
-                    request = plan.send(result)
-        except StopIteration as done:
-            found: T = done.value
-            return found
 
     def close(self) -> Deferred[None]:
         """Cancel the requests in flight, and close the connections."""

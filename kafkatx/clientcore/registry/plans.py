@@ -4,7 +4,7 @@ replies (or thrown the errors), and returns the result. The Twisted client and t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import attrs
@@ -21,6 +21,25 @@ T = TypeVar("T")
 Plan: TypeAlias = Generator[Request[Any], Any, T]
 
 MAX_REFERENCES = 100
+
+
+async def carry_out(plan: Plan[T], send: Callable[[Request[Any]], Awaitable[Any]]) -> T:
+    """Send the requests of a plan one after the other; return its result.
+
+    :param send: fires with the result of a request.
+    """
+    try:
+        request = next(plan)
+        while True:
+            try:
+                result = await send(request)
+            except Exception as error:  # the plan may know what to do
+                request = plan.throw(error)
+            else:
+                request = plan.send(result)
+    except StopIteration as done:
+        found: T = done.value
+        return found
 
 
 def ask(request: Request[T]) -> Plan[T]:

@@ -30,7 +30,7 @@ _SIDES: Final = ("key", "value", "headers")
 
 @attrs.frozen
 class Rule:
-    """One rule; *path* begins with ``key``, ``value`` or ``headers``."""
+    """A rule; *path* begins with ``key``, ``value`` or ``headers``."""
 
     topics: str
     path: Path

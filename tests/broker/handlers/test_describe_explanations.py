@@ -38,10 +38,11 @@ class DescribeExplanationsTests(ObservationTestCase):
         self.assertEqual(found, {"no-client-metrics", "nothing-found"})
 
     def test_refused(self) -> None:
-        """Both, neither, and an empty group are refused."""
+        """Both, neither, an empty group, and one that does not exist are refused."""
         for arguments in ((None, None), ("g", "app")):
             self.assertEqual(self.explain(*arguments).error_code, ErrorCode.INVALID_REQUEST)
         self.assertEqual(self.explain("").error_code, ErrorCode.INVALID_GROUP_ID)
+        self.assertEqual(self.explain("unknown").error_code, ErrorCode.GROUP_ID_NOT_FOUND)
 
     def test_bound(self) -> None:
         """Only so many explanations are under way at a time."""

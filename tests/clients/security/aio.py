@@ -73,16 +73,8 @@ class AioKafka(Program):
         """Produce at a pace; the loop runs while the next record is waited for."""
 
         async def produce() -> None:
-            loop, values = asyncio.get_running_loop(), pace.values()
-            sent = []
             async with AIOKafkaProducer(**self.settings(), acks="all") as producer:
-                while (value := await loop.run_in_executor(None, next, values, None)) is not None:
-                    sent.append(await producer.send(topic, value))
-                for told in await asyncio.gather(*sent, return_exceptions=True):
-                    if isinstance(told, BaseException):
-                        pace.failed(told)
-                    else:
-                        pace.acknowledged += 1
+                await pace.follow(lambda value: producer.send(topic, value))
 
         asyncio.run(produce())
 

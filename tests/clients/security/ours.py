@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from kafkatx import __version__
 from kafkatx.client import aio
@@ -47,16 +47,12 @@ class Ours(Program):
         """Produce at a pace; the loop runs while the next record is waited for."""
 
         async def produce() -> None:
-            loop, values = asyncio.get_running_loop(), pace.values()
-            sent = []
             async with aio.Producer({**self.given.properties(), "acks": "all"}) as producer:
-                while (value := await loop.run_in_executor(None, next, values, None)) is not None:
-                    sent.append(producer.send(topic, value))
-                for told in await asyncio.gather(*sent, return_exceptions=True):
-                    if isinstance(told, BaseException):
-                        pace.failed(told)
-                    else:
-                        pace.acknowledged += 1
+
+                async def send(value: bytes) -> Awaitable[object]:
+                    return producer.send(topic, value)
+
+                await pace.follow(send)
 
         asyncio.run(produce())
 

@@ -7,10 +7,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from tests.clients.security.ways import Given, given_by
 
@@ -42,6 +43,21 @@ class Pace:
         for number in range(self._count):
             time.sleep(max(0.0, begun_s + number / self._rate - time.monotonic()))
             yield b"%d" % number
+
+    async def follow(self, send: Callable[[bytes], Awaitable[Awaitable[object]]]) -> None:
+        """Send each record when it is due, with a client of asyncio, whose loop runs meanwhile.
+
+        :param send: sends a record, and returns what its acknowledgement is awaited by.
+        """
+        loop, values = asyncio.get_running_loop(), self.values()
+        sent = []
+        while (value := await loop.run_in_executor(None, next, values, None)) is not None:
+            sent.append(await send(value))
+        for told in await asyncio.gather(*sent, return_exceptions=True):
+            if isinstance(told, BaseException):
+                self.failed(told)
+            else:
+                self.acknowledged += 1
 
     def failed(self, error: object) -> None:
         """Note an error."""

@@ -6,9 +6,9 @@ import json
 import os
 from collections.abc import Mapping
 
-from tests.clients.features import FAIL, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Result
+from tests.clients.features import FAIL, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, Outcome, Result
 from tests.clients.security.rows import ROWS
-from tests.clients.security.run import COLUMNS, Outcome
+from tests.clients.security.run import COLUMNS
 from tests.clients.tables import lines
 
 _FILE = "security.json"

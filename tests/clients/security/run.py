@@ -12,9 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
-
-from tests.clients.features import FAIL, NO_TOOLCHAIN, NOT_OFFERED, NOT_TRIED, PASS, TIMED_OUT, Result
+from tests.clients.features import (
+    FAIL,
+    NO_TOOLCHAIN,
+    NOT_OFFERED,
+    NOT_TRIED,
+    PASS,
+    TIMED_OUT,
+    Outcome,
+    Result,
+)
 from tests.clients.security.broker import SecuredBroker
 from tests.clients.security.rows import Row
 from tests.clients.security.ways import WAYS
@@ -28,20 +35,6 @@ RATE = 20.0
 AGAIN = {"logs in again": "SCRAM-SHA-512", "with new tokens": "OAUTHBEARER"}
 """Columns of clients that produce for longer than a session, and how they log in."""
 COLUMNS = (*WAYS, *AGAIN)
-
-
-@attrs.define
-class Outcome:
-    """The results of one client: its version, and a result for each column."""
-
-    version: str = ""
-    results: dict[str, Result] = attrs.Factory(dict)
-    log: str = ""
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """The reasons, for each column that failed."""
-        return {name: found.detail for name, found in self.results.items() if found.result == FAIL}
 
 
 def try_row(row: Row, seconds: float) -> Outcome:

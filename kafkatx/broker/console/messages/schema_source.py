@@ -51,7 +51,7 @@ class SchemaSource:
         plan = plans.schema_of_id(int(name)) if kind == "id" else plans.schema_of_guid(name)
         ends_s: float | None = None
         try:
-            found = described(await self._run(plan))
+            found = described(await plans.carry_out(plan, self._send))
         except KafkaTXError as error:
             found, ends_s = {"error": str(error)}, self._clock.seconds() + FAILED_S
         if len(self._kept) >= MOST_KEPT:
@@ -75,25 +75,11 @@ class SchemaSource:
 
     async def _chosen(self, plan: Plan[RegisteredSchema], named: str) -> Described:
         try:
-            return described(await self._run(plan))
+            return described(await plans.carry_out(plan, self._send))
         except RegistryError as error:
             raise ConsoleError(error.status, f"SCHEMA_REGISTRY_{error.code}", f"{named}: {error}") from None
         except RegistryUnavailable as error:
             raise ConsoleError(503, "SCHEMA_REGISTRY_NOT_AVAILABLE", f"{named}: {error}") from None
-
-    async def _run(self, plan: Plan[T]) -> T:
-        try:
-            request = next(plan)
-            while True:
-                try:
-                    result = await self._send(request)
-                except KafkaTXError as error:
-                    request = plan.throw(error)
-                else:
-                    request = plan.send(result)
-        except StopIteration as done:
-            found: T = done.value
-            return found
 
     async def _send(self, request: Request[Any]) -> Any:
         path, query = read_target(request.path.encode())

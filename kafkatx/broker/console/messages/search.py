@@ -72,7 +72,7 @@ class Window:
 
 
 class Search:
-    """One search.
+    """A search.
 
     :param seconds: the time of a monotonic clock.
     """

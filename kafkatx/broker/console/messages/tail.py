@@ -41,7 +41,7 @@ class Room:
 
 
 class Tail:
-    """One tail."""
+    """A tail."""
 
     def __init__(
         self, query: Query, reader: TopicReader, steps: Steps, stream: EventStream, clock: IReactorTime

@@ -26,7 +26,7 @@ from benchmarks.compare.loads import librdkafka, load
 from benchmarks.compare.machine import Watch, machine
 from benchmarks.compare.systems import kafka_topics
 from benchmarks.compare.systems.kafkatx import Kafkatx
-from benchmarks.transactions import spread
+from benchmarks.turns import spread
 
 BROKER_CORE, CLIENT_CORE = 1, 0
 RATE, SIZE_BYTES, EVERY_S = 1000, 200, 5.0

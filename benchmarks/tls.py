@@ -20,10 +20,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
@@ -33,16 +31,14 @@ import attrs
 
 from benchmarks.broker_process import free_port
 from benchmarks.compare.loads import librdkafka, load
-from benchmarks.compare.machine import Watch, machine
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.apache import Apache
 from benchmarks.compare.systems.kafkatx import Kafkatx
 from benchmarks.compare.systems.system import System
-from benchmarks.transactions import spread
+from benchmarks.turns import OURS, THEIRS, Figures, run
 from kafkatx.tls.authority import issue, make_authority
 
 BROKER_CORE, CLIENT_CORE = 1, 0
-OURS, THEIRS = "kafkatx", "kafka-4"
 PROBE_BYTES, READ_BYTES = 20_000_000, 400_000_000
 CPU = ": s of processor for a GB"
 HANDSHAKES = re.compile(r"(\d+) connections in (\d+) real seconds")
@@ -71,26 +67,25 @@ class Place:
         }
 
 
-Figures = dict[str, float]
-Cell = Callable[[Place, str, str, float], Figures]
-"""Measures for some seconds with a topic of this name; returns figures by their names."""
+Named = Callable[[str, Place, str, float], Figures]
+"""Measures for some seconds with a topic; returns figures whose names begin with this one."""
 
 
-def produced(size: int, place: Place, name: str, topic: str, seconds: float) -> Figures:
+def produced(size: int, name: str, place: Place, topic: str, seconds: float) -> Figures:
     """Produce messages of *size* bytes."""
     place.system.create_topic(place.port, topic, 1)
 
-    def run(count: int) -> Figures:
+    def produce(count: int) -> Figures:
         arguments = ("produce", topic, count, size)
         return _watched(place, name, librdkafka.command(place.tls_port, arguments, place.properties()))
 
-    probed = run(PROBE_BYTES // size)
-    found = run(int(probed[name] * 1e6 * seconds) // size)
+    probed = produce(PROBE_BYTES // size)
+    found = produce(int(probed[name] * 1e6 * seconds) // size)
     place.system.delete_topic(place.port, topic)
     return found
 
 
-def consumed(size: int, place: Place, name: str, topic: str, seconds: float) -> Figures:
+def consumed(size: int, name: str, place: Place, topic: str, seconds: float) -> Figures:
     """Read messages of *size* bytes, which are written once."""
     written = f"read-{size}"
     count = READ_BYTES // size
@@ -114,7 +109,7 @@ def _watched(place: Place, name: str, command: Sequence[str]) -> Figures:
     return {name: found["bytes"] / found["seconds"] / 1e6, name + CPU: took_s / found["bytes"] * 1e9}
 
 
-def handshakes(place: Place, name: str, topic: str, seconds: float) -> Figures:
+def handshakes(name: str, place: Place, topic: str, seconds: float) -> Figures:
     """Return connections a second."""
     command = ["taskset", "--cpu-list", str(CLIENT_CORE), "openssl", "s_time", "-new", "-tls1_3"]
     command += ["-connect", f"127.0.0.1:{place.tls_port}", "-CAfile", place.ca, "-time", f"{seconds:.0f}"]
@@ -125,7 +120,7 @@ def handshakes(place: Place, name: str, topic: str, seconds: float) -> Figures:
     return {name: int(found[1]) / max(seconds, 1)}
 
 
-CELLS: Mapping[str, Cell] = {
+CELLS: Mapping[str, Named] = {
     "produce, 100 B, MB/s": partial(produced, 100),
     "produce, 1 kB, MB/s": partial(produced, 1000),
     "consume, 100 B, MB/s": partial(consumed, 100),
@@ -157,7 +152,7 @@ def _settings(tls_port: int, keystore: str) -> dict[str, str]:
 
 @contextmanager
 def running() -> Iterator[list[Place]]:
-    """Start both systems, and stop each one's processes until :func:`awake`."""
+    """Start both systems, and stop each one's processes until it is measured."""
     with ExitStack() as stack:
         kept = os.environ.get("KAFKATX_BENCH_DIR")
         keystore, ca = _files(stack.enter_context(tempfile.TemporaryDirectory(dir=kept)))
@@ -172,72 +167,13 @@ def running() -> Iterator[list[Place]]:
         yield places
 
 
-@contextmanager
-def awake(place: Place) -> Iterator[None]:
-    """Wake a system, and stop it again at the end."""
-    place.server.go_on()
-    place.system.wake(place.port)
-    try:
-        yield
-    finally:
-        place.server.pause()
-
-
-def measure(place: Place, cells: Mapping[str, Cell], seconds: float, turn: str) -> Figures:
-    """Measure all cells of one system; one that fails is left out."""
-    found: Figures = {}
-    with awake(place):
-        for number, (name, cell) in enumerate(cells.items()):
-            told = f"round {turn}: {place.system.name}: {name}"
-            try:
-                figures = cell(place, name, f"t-{turn}-{number}", seconds)
-            except RuntimeError as error:
-                print(f"{told}: failed: {error}", flush=True)
-            else:
-                print(f"{told}: {', '.join(f'{one:.2f}' for one in figures.values())}", flush=True)
-                found |= figures
-    return found
-
-
-def table(rounds: Sequence[Mapping[str, Figures]]) -> str:
-    """Return a Markdown table of the rounds' figures by system and cell."""
-    lines = ["| | kafkatx | Apache Kafka 4 | ratio |", "|---|---|---|---|"]
-    for name in rounds[0][OURS]:
-        both = [one for one in rounds if name in one[OURS] and name in one[THEIRS]]
-        if not both:
-            continue
-        form = ",.2f" if name.endswith(CPU) else ",.0f"
-        ours, theirs = ([one[system][name] for one in both] for system in (OURS, THEIRS))
-        ratios = [one[OURS][name] / one[THEIRS][name] for one in both]
-        cells = (name, spread(ours, form), spread(theirs, form), spread(ratios, ".2f"))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tls")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of a cell that produces or connects")
-    parser.add_argument("--cells", default="", help="measure cells whose names have this text")
-    given = parser.parse_args()
     if (missing := Apache(THEIRS, "4").missing()) is not None:
         parser.error(f"{THEIRS} cannot be measured: {missing}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the brokers are to end, too
-    cells = {name: cell for name, cell in CELLS.items() if given.cells in name}
-    begun_s, watch, rounds = time.monotonic(), Watch(), []
-    with running() as places:
-        for place in places:
-            measure(place, cells, given.seconds, "warm")
-        for number in range(given.rounds):
-            order = places if number % 2 == 0 else places[::-1]
-            rounds.append({p.system.name: measure(p, cells, given.seconds, str(number)) for p in order})
-        told = ", ".join(f"{place.system.name} {place.system.version()}" for place in places)
-    print(
-        f"\n{given.rounds} rounds in {time.monotonic() - begun_s:.0f} s; {told}; {machine()};"
-        f" {watch.stolen_percent():.0f}% of a core taken by the host\n"
-    )
-    print(table(rounds))
+    cells = {name: partial(cell, name) for name, cell in CELLS.items()}
+    run(parser, cells, running, lambda name: ",.2f" if name.endswith(CPU) else ",.0f")
 
 
 if __name__ == "__main__":

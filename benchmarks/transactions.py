@@ -19,10 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
-import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -32,14 +29,13 @@ import attrs
 from benchmarks.broker_process import free_port
 from benchmarks.compare.loads import librdkafka, load
 from benchmarks.compare.loads.build import BUILT, HERE, built
-from benchmarks.compare.machine import Watch, machine
 from benchmarks.compare.process import Server
 from benchmarks.compare.systems.apache import Apache
 from benchmarks.compare.systems.kafkatx import Kafkatx
 from benchmarks.compare.systems.system import System
+from benchmarks.turns import OURS, THEIRS, Figures, run
 
 BROKER_CORE, CLIENT_CORE = 1, 0
-OURS, THEIRS = "kafkatx", "kafka-4"
 SIZE_BYTES = 100
 PROBE = 100
 """Transactions that tell how many fill the seconds of a cell."""
@@ -59,7 +55,7 @@ class Place:
     port: int
 
 
-Cell = Callable[[Place, str, float], float]
+Rate = Callable[[Place, str, float], float]
 """Measures for some seconds with a topic of this name; returns a rate."""
 
 
@@ -68,12 +64,12 @@ def transactions(records: int, partitions: int, place: Place, topic: str, second
     place.system.create_topic(place.port, topic, partitions)
     properties = {**PLAIN, "records": records, "partitions": partitions, "transactional.id": topic}
 
-    def run(count: int) -> float:
+    def transact(count: int) -> float:
         arguments = ("transact", topic, count, SIZE_BYTES)
         command = librdkafka.command(place.port, arguments, properties)
         return count / load.end(load.begin(CLIENT_CORE, command))["seconds"]
 
-    return run(max(PROBE, int(run(PROBE) * seconds)))
+    return transact(max(PROBE, int(transact(PROBE) * seconds)))
 
 
 def java_transactions(records: int, partitions: int, place: Place, topic: str, seconds: float) -> float:
@@ -106,7 +102,7 @@ def committed(place: Place, topic: str, seconds: float) -> float:
 _WRITTEN: dict[str, int] = {}
 """The committed messages of topics that are read."""
 
-CELLS: Mapping[str, Cell] = {
+CELLS: Mapping[str, Rate] = {
     "10 messages, 1 partition, librdkafka, transactions/s": partial(transactions, 10, 1),
     "10 messages, 1 partition, Java, transactions/s": partial(java_transactions, 10, 1),
     "100 messages, 10 partitions, librdkafka, transactions/s": partial(transactions, 100, 10),
@@ -117,7 +113,7 @@ CELLS: Mapping[str, Cell] = {
 
 @contextmanager
 def running(systems: Sequence[System]) -> Iterator[list[Place]]:
-    """Start all systems, and stop each one's process until :func:`awake`."""
+    """Start all systems, and stop each one's process until it is measured."""
     with ExitStack() as stack:
         places = []
         for system in systems:
@@ -129,77 +125,18 @@ def running(systems: Sequence[System]) -> Iterator[list[Place]]:
         yield places
 
 
-@contextmanager
-def awake(place: Place) -> Iterator[None]:
-    """Wake a system, and stop it again at the end."""
-    place.server.go_on()
-    place.system.wake(place.port)
-    try:
-        yield
-    finally:
-        place.server.pause()
-
-
-def measure(place: Place, cells: Mapping[str, Cell], seconds: float, turn: str) -> dict[str, float]:
-    """Measure all cells of one system; one that fails is left out."""
-    found = {}
-    with awake(place):
-        for number, (name, cell) in enumerate(cells.items()):
-            told = f"round {turn}: {place.system.name}: {name}"
-            try:
-                found[name] = cell(place, f"t-{turn}-{number}", seconds)
-            except RuntimeError as error:
-                print(f"{told}: failed: {error}", flush=True)
-            else:
-                print(f"{told}: {found[name]:.1f}", flush=True)
-    return found
-
-
-def table(rounds: Sequence[Mapping[str, Mapping[str, float]]]) -> str:
-    """Return a Markdown table of the rounds' figures by system and cell."""
-    lines = ["| | kafkatx | Apache Kafka 4 | ratio |", "|---|---|---|---|"]
-    for name in CELLS:
-        both = [one for one in rounds if name in one[OURS] and name in one[THEIRS]]
-        if not both:
-            continue
-        ours, theirs = ([one[system][name] for one in both] for system in (OURS, THEIRS))
-        ratios = [one[OURS][name] / one[THEIRS][name] for one in both]
-        cells = (name, spread(ours, ",.0f"), spread(theirs, ",.0f"), spread(ratios, ".2f"))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Return ``median (lowest-highest)``."""
-    return f"{statistics.median(values):{form}} ({min(values):{form}}-{max(values):{form}})"
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.transactions")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of a cell with transactions")
-    parser.add_argument("--cells", default="", help="measure cells whose names have this text")
-    given = parser.parse_args()
     systems = [Kafkatx(OURS), Apache(THEIRS, "4")]
     for system in systems:
         if (missing := system.missing()) is not None:
             parser.error(f"{system.name} cannot be measured: {missing}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the brokers are to end, too
-    cells = {name: cell for name, cell in CELLS.items() if given.cells in name}
-    begun_s, watch, rounds = time.monotonic(), Watch(), []
-    with running(systems) as places:
-        for place in places:
-            measure(place, cells, given.seconds, "warm")
-        for number in range(given.rounds):
-            order = places if number % 2 == 0 else places[::-1]
-            rounds.append({p.system.name: measure(p, cells, given.seconds, str(number)) for p in order})
-    told = ", ".join(f"{system.name} {system.version()}" for system in systems)
-    print(
-        f"\n{given.rounds} rounds in {time.monotonic() - begun_s:.0f} s; {told}; {machine()};"
-        f" {watch.stolen_percent():.0f}% of a core taken by the host\n"
-    )
-    print(table(rounds))
+    run(parser, {name: partial(_named, name, cell) for name, cell in CELLS.items()}, lambda: running(systems))
+
+
+def _named(name: str, rate: Rate, place: Place, topic: str, seconds: float) -> Figures:
+    return {name: rate(place, topic, seconds)}
 
 
 if __name__ == "__main__":

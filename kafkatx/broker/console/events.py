@@ -51,6 +51,7 @@ class EventFeed:
 
     :param routes: the API.
     :param is_logged_in: tells if the session of a request has not ended.
+    :param look: called each second while there are streams.
     """
 
     _log = Logger()
@@ -61,7 +62,9 @@ class EventFeed:
         clock: IReactorTime,
         routes: Sequence[Route],
         is_logged_in: Callable[[Call], Awaitable[bool]],
+        look: Callable[[], None],
     ) -> None:
+        self._look = look
         self._is_logged_in = is_logged_in
         self._streams = streams
         self._routes = {route.pattern: route for route in routes if route.method == "GET"}
@@ -115,6 +118,7 @@ class EventFeed:
 
     async def _round(self) -> None:
         """Tell each stream what has changed in the last second."""
+        self._look()
         known: dict[tuple[str, str, str], bytes] = {}
         for follower in list(self._followers.values()):
             await self._tell(follower, known)

@@ -52,10 +52,17 @@ class History:
         self.latest: Mapping[str, float] = {}
         self._named: Mapping[str, float] = {}
 
-    def add(self, time_ms: int, values: Mapping[str, float]) -> None:
-        """Add the samples of a second."""
+    def add(self, time_ms: int, values: Mapping[str, float], seconds: int = 1) -> None:
+        """Add samples.
+
+        :param seconds: the seconds for which they count, of which this is the last one.
+        """
         self.latest = values
-        self._put(0, time_ms // self.rings[0].step_ms, values)
+        last, slot = self.rings[0].last, time_ms // self.rings[0].step_ms
+        if last < slot:
+            for each in range(max(last + 1, slot - seconds + 1), slot):
+                self._put(0, each, values)
+        self._put(0, slot, values)
 
     def add_named(self, values: Mapping[str, float]) -> None:
         """Add samples of topics and groups; they count for all ten seconds that end until the next ones."""

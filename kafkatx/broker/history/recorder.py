@@ -1,11 +1,13 @@
-"""The recorder: one timer that samples the broker each second, and writes the file at intervals.
+"""The recorder: one timer that samples the broker, and writes the file at intervals.
 
-It touches the clock and, in a worker, the disk.
+It samples each second while somebody looks at the console, and for a minute after, else each ten seconds: a
+broker that nobody looks at should cost nothing. It touches the clock and, in a worker, the disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -18,6 +20,13 @@ from kafkatx.broker.history.history_file import HistoryFile
 from kafkatx.broker.history.sampler import NAMED_S, Sampler
 
 INTERVAL_S = 1.0
+UNSEEN_S = 10.0
+"""Seconds between two samples while nobody looks; each then counts for all of these seconds."""
+
+LOOKED_S = 60.0
+EARLY_S = 0.1
+"""A timer may fire that much too early."""
+
 WRITE_S = 300.0
 """Seconds between two writes of the file: as much is lost when the broker is killed."""
 
@@ -25,7 +34,6 @@ WRITE_S = 300.0
 class Recorder:
     """The samples of a broker.
 
-    :ivar history: the samples.
     :ivar history: the samples.
     :ivar began_s: the time of its making, by the clock.
     :param file: None: nothing is kept when the broker stops.
@@ -45,9 +53,11 @@ class Recorder:
         self._file = file
         self._clock = clock
         self._now_ms = now_ms
-        self._loop = LoopingCall(lambda: Deferred.fromCoroutine(self._round()))
+        self._loop = LoopingCall(self._tick)
         self._loop.clock = clock
         self.began_s = self._named_s = self._written_s = clock.seconds()
+        self._sampled_s = self._looked_s = -inf
+        self._first = True
         self._ended: Deferred[None] | None = None
 
     async def start(self) -> None:
@@ -64,13 +74,30 @@ class Recorder:
         if self._ended is not None:
             self._ended.callback(None)
 
-    async def _round(self) -> None:
+    def look(self) -> None:
+        """Sample each second for the next minute: somebody looks."""
+        self._looked_s = self._clock.seconds()
+
+    def _tick(self) -> Deferred[None] | None:
+        now_s = self._clock.seconds()
+        passed_s = now_s - self._sampled_s
+        if now_s - self._looked_s > LOOKED_S and passed_s < UNSEEN_S - EARLY_S:
+            return None
+        self._sampled_s = now_s
+        return Deferred.fromCoroutine(self._round(min(passed_s, UNSEEN_S)))
+
+    async def _round(self, passed_s: float) -> None:
+        """Sample.
+
+        :param passed_s: the time since the last sample.
+        """
         values = await self._sampler.sample()
         now_s = self._clock.seconds()
         if now_s - self._named_s >= NAMED_S:
             self._named_s = now_s
             self.history.add_named(self._sampler.named())
-        self.history.add(self._now_ms(), values)
+        self.history.add(self._now_ms(), values, 1 if self._first else max(1, round(passed_s)))
+        self._first = False
         if self._file is not None and now_s - self._written_s >= WRITE_S:
             self._written_s = now_s
             await self._file.write(self.history)

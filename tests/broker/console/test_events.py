@@ -26,7 +26,8 @@ class EventsTests(ConsoleCase):
             Route("GET", "/overview", self.overview, ""),
             Route("GET", "/topics/{name}", self.topic, ""),
         ]
-        self.feed = EventFeed(self.console.parts.streams, self.clock, routes, self.is_logged_in)
+        self.looks = 0
+        self.feed = EventFeed(self.console.parts.streams, self.clock, routes, self.is_logged_in, self.look)
 
     async def is_logged_in(self, call: Call) -> bool:
         """Return what the test says."""
@@ -60,6 +61,10 @@ class EventsTests(ConsoleCase):
         response.done.clear()
         return [value for name, value in events(data) if name == "update"]
 
+    def look(self) -> None:
+        """Count the looks."""
+        self.looks += 1
+
     def test_changes(self) -> None:
         """A stream gets each topic at once, and then what changes, once a second."""
         response = self.follow("overview,topic:a:b")
@@ -74,6 +79,18 @@ class EventsTests(ConsoleCase):
         self.number = 2
         self.clock.advance(1)
         self.assertEqual(self.sent(response), [{"overview": {"number": 2}}])
+
+    def test_look(self) -> None:
+        """As long as a page follows something, somebody looks: a request of the API, and then each second."""
+        self.patch(self.recorder, "look", self.look)
+        self.get("/session")
+        self.assertEqual(self.looks, 1)
+        response = self.follow("overview")
+        self.clock.pump([1] * 3)
+        self.assertEqual(self.looks, 4)
+        response.producer.stopProducing()  # type: ignore[attr-defined]
+        self.clock.pump([1] * 3)
+        self.assertEqual(self.looks, 4)
 
     def test_shared(self) -> None:
         """A topic that many pages of a user follow is found out once; each user has answers of their own."""

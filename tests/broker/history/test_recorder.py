@@ -50,7 +50,8 @@ class RecorderTests(SynchronousTestCase):
         return Deferred.fromCoroutine(self.recorder.stop())
 
     def test_samples(self) -> None:
-        """Each second has a sample; topics and groups have one each ten seconds."""
+        """While somebody looks each second has a sample; topics and groups have one each ten seconds."""
+        self.recorder.look()
         self.start()
         for _ in range(25):
             self.clock.advance(1)
@@ -59,8 +60,31 @@ class RecorderTests(SynchronousTestCase):
         named = self.recorder.history.read(["lag:g"], NOW_MS, NOW_MS + 24_000, 100)
         self.assertEqual(named.series["lag:g"], [5.0, 5.0])
 
+    def test_unseen(self) -> None:
+        """A minute after the last look there is a sample each ten seconds, which counts for all of them."""
+        self.recorder.look()
+        self.start()
+        for _ in range(60):
+            self.clock.advance(1)
+        self.assertEqual(len(self.sampled), 61)
+        for _ in range(60):
+            self.clock.advance(1)
+        self.assertEqual(len(self.sampled), 67)
+        found = self.recorder.history.read(["connections"], NOW_MS + 60_000, NOW_MS + 120_000, 100)
+        ten = [float(number) for number in range(62, 68) for _ in range(10)]
+        self.assertEqual(found.series["connections"], [61.0, *ten])
+
+    def test_first(self) -> None:
+        """The first sample after a start counts for its second alone: the broker was away before."""
+        self.file.read.return_value = succeed(filled(600))
+        self.began_ms = NOW_MS + 605_000
+        self.start()
+        found = self.recorder.history.read(["connections"], NOW_MS + 599_000, NOW_MS + 605_000, 200)
+        self.assertEqual(found.series["connections"], [599.0, None, None, None, None, None, 1.0])
+
     def test_slow(self) -> None:
         """A sample that takes long is waited for: there is one at a time."""
+        self.recorder.look()
         self.held = True
         self.start()
         self.clock.advance(3)

@@ -1,7 +1,7 @@
 """The recorder: one timer that samples the broker, and writes the file at intervals.
 
-It samples each second while somebody looks at the console, and for a minute after, else each ten seconds: a
-broker that nobody looks at should cost nothing. It touches the clock and, in a worker, the disk.
+It samples each second while a page of the console is open, and for a minute after, else each ten seconds: a
+broker without such a page should cost nothing. It touches the clock and, in a worker, the disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafkatx.broker.history.sampler import NAMED_S, Sampler
 
 INTERVAL_S = 1.0
 UNSEEN_S = 10.0
-"""Seconds between two samples while nobody looks; each then counts for all of these seconds."""
+"""Seconds between two samples otherwise; each then counts for all of these seconds."""
 
 LOOKED_S = 60.0
 EARLY_S = 0.1
@@ -75,7 +75,7 @@ class Recorder:
             self._ended.callback(None)
 
     def look(self) -> None:
-        """Sample each second for the next minute: somebody looks."""
+        """Sample each second for the next minute."""
         self._looked_s = self._clock.seconds()
 
     def _tick(self) -> Deferred[None] | None:

@@ -81,7 +81,7 @@ class EventsTests(ConsoleCase):
         self.assertEqual(self.sent(response), [{"overview": {"number": 2}}])
 
     def test_look(self) -> None:
-        """As long as a page follows something, somebody looks: a request of the API, and then each second."""
+        """A request of the API is a look at the console; a stream is one each second while it lasts."""
         self.patch(self.recorder, "look", self.look)
         self.get("/session")
         self.assertEqual(self.looks, 1)

@@ -50,7 +50,7 @@ class RecorderTests(SynchronousTestCase):
         return Deferred.fromCoroutine(self.recorder.stop())
 
     def test_samples(self) -> None:
-        """While somebody looks each second has a sample; topics and groups have one each ten seconds."""
+        """While there are looks each second has a sample; topics and groups have one each ten seconds."""
         self.recorder.look()
         self.start()
         for _ in range(25):

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from kafkatx.broker.coordinator.transactions.marker_writer import MarkerWriter
     from kafkatx.broker.coordinator.transactions.markers import MarkerSender
     from kafkatx.broker.coordinator.transactions.verification import TransactionVerifier
+    from kafkatx.broker.history.samples import Samples
     from kafkatx.broker.requests.fetch_sessions import FetchSessions
     from kafkatx.broker.telemetry.telemetry import ClientTelemetry
     from kafkatx.networkclient.connection import MakeEndpoint
@@ -81,6 +82,7 @@ class Broker:
     :ivar inter_broker_port: the port of the listener at which other brokers may fetch as replicas; None: any.
     :ivar reads_by_rack: consumers are sent to replicas in their racks (KIP-392).
     :ivar authorization: what principals may do; None: everything.
+    :ivar began_s: the time of its making, by the clock.
     :ivar explained: explanations of slow groups and clients that are under way.
     :ivar cold_reads: reads of fetch requests that had to wait for the disk.
     :ivar request_counts: counts for each version of each API at each listener that was used.
@@ -114,6 +116,7 @@ class Broker:
         self.offered: dict[int, range] = {}
         self.inter_broker_port: int | None = None
         self.features_epoch = now_ms()
+        self.began_s = clock.seconds()
         self.cold_reads = 0
         self.explained = 0
         self.request_counts: list[RequestCounts] = []
@@ -246,6 +249,13 @@ class Broker:
         from kafkatx.broker.requests.fetch_sessions import FetchSessions  # not needed for a start
 
         return FetchSessions(self.config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples of the past; there are none without a console."""
+        from kafkatx.broker.history.samples import Samples  # not needed without one
+
+        return Samples()
 
     @cached_property
     def telemetry(self) -> ClientTelemetry:

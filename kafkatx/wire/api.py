@@ -134,6 +134,7 @@ DESCRIBE_MIRRORS: Final = Api(10100, "DescribeMirrors", range(1), flexible_since
 DESCRIBE_CLIENT_METRICS: Final = Api(10101, "DescribeClientMetrics", range(1), flexible_since=0, listed=False)
 DESCRIBE_EXPLANATIONS: Final = Api(10102, "DescribeExplanations", range(1), flexible_since=0, listed=False)
 DESCRIBE_BROKER: Final = Api(10103, "DescribeBroker", range(1), flexible_since=0, listed=False)
+DESCRIBE_SAMPLES: Final = Api(10104, "DescribeSamples", range(1), flexible_since=0, listed=False)
 
 APIS: Final = table(
     [
@@ -197,6 +198,7 @@ APIS: Final = table(
         DESCRIBE_CLIENT_METRICS,
         DESCRIBE_EXPLANATIONS,
         DESCRIBE_BROKER,
+        DESCRIBE_SAMPLES,
     ]
 )
 

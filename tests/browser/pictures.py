@@ -23,17 +23,13 @@ WARM_S = 480
 
 @attrs.frozen
 class Picture:
-    """A picture: what is done before it, and the window.
-
-    :ivar group: the group whose coordinator's console is shown; the first broker's without one.
-    """
+    """A picture: what is done before it, and the window."""
 
     name: str
     prepare: Callable[[Page], None]
     width: int = 1280
     height: int = 860
     scheme: str = "light"
-    group: str = ""
 
 
 def _overview(page: Page) -> None:
@@ -78,8 +74,8 @@ PICTURES = (
     Picture("overview-dark", _overview, scheme="dark"),
     Picture("topics", _topics),
     Picture("messages", _messages, height=1080),
-    Picture("group", _group, group="billing"),
-    Picture("reset", _reset, group="reports"),
+    Picture("group", _group),
+    Picture("reset", _reset),
     Picture("schema", _schemas),
     Picture("phone", _overview, 400, 860, "dark"),
 )
@@ -103,7 +99,7 @@ def main(folder: Path, names: list[str], warm_s: float = WARM_S) -> None:
         time.sleep(warm_s)
         for picture in PICTURES:
             if not names or picture.name in names:
-                take(shared_browser(), shop.console_of(picture.group), picture, folder)
+                take(shared_browser(), shop.http, picture, folder)
                 sys.stdout.write(f"{folder / picture.name}.png\n")
 
 

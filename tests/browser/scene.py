@@ -88,13 +88,6 @@ class Shop:
         """The address of the first broker's listener."""
         return self.cluster.brokers[1].http
 
-    def console_of(self, group: str) -> str:
-        """Return the address of the broker that coordinates a group; the first broker's without a name."""
-        if not group:
-            return self.http
-        answer = requests.get(f"{self.http}/console/api/v1/groups/{group}", timeout=20).json()
-        return self.cluster.brokers[answer["coordinator"]].http
-
     def __enter__(self) -> Shop:
         """Start the brokers, and the traffic."""
         self.cluster.start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from confluent_kafka import Producer
+
 from kafkatx.testing import EmbeddedCluster
 from tests.browser.case import CONSOLE, BrowserCase
 from tests.until import until
@@ -21,6 +23,34 @@ class ClusterTests(BrowserCase):
     def states(self) -> list[str]:
         """Return the states of the brokers, as their list tells them."""
         return [row[1].split()[0] for row in self.page.rows("brokers")]
+
+    def test_load(self) -> None:
+        """Each page shows the load of all brokers: as one in the overview, each by itself in their list."""
+        topic = self.cluster.topic("spread", partitions=3)
+        producer = Producer({"bootstrap.servers": self.cluster.bootstrap, "linger.ms": 1})
+
+        def write() -> bool:
+            for number in range(300):
+                producer.produce(topic, b"x" * 1000, partition=number % 3)
+            producer.flush(10)
+            return all(row[6].endswith("B/s") and row[6] != "0 B/s" for row in self.page.rows("brokers"))
+
+        page = self.page
+        page.open("brokers")
+        until(write, "each broker has a rate")
+        page.open("brokers", "3")
+        page.sees("Load")
+        page.sees("from other brokers")
+        page.open()
+        page.sees("is the busiest")
+        page.sees_not("without broker")
+
+    def test_silent(self) -> None:
+        """The charts tell of a broker that does not answer: they are without its samples."""
+        self.cluster.brokers[3].freeze()
+        self.addCleanup(self.cluster.brokers[3].thaw)
+        self.page.open()
+        self.page.sees("The charts are without broker 3")
 
     def test_broker_dies_and_returns(self) -> None:
         """The overview tells of a broker that is gone, and of its own; it is well when they are back."""

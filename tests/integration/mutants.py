@@ -73,6 +73,7 @@ from kafkatx.wire.messages.describe_explanations import DescribeExplanationsRequ
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kafkatx.wire.messages.describe_samples import DescribeSamplesRequest
 from kafkatx.wire.messages.describe_transactions import DescribeTransactionsRequest
 from kafkatx.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -189,6 +190,7 @@ def _of_the_cluster(topic: str) -> dict[int, Message]:
         72: PushTelemetryRequest(INSTANCE, 7, False, 0, PUSHED),
         74: ListConfigResourcesRequest([2, 4, 16, 32]),
         75: describe_topic_partitions.DescribeTopicPartitionsRequest([described], 10, cursor),
+        10104: DescribeSamplesRequest(["bytesIn", topic], 1000, 1_700_000_000, 10),
         10103: DescribeBrokerRequest(),
         10102: DescribeExplanationsRequest("group", "app"),  # refused at once: others take seconds
         10101: DescribeClientMetricsRequest("app", ["org.apache.kafka."], 10),

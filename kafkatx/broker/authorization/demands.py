@@ -337,6 +337,7 @@ ROWS = (
         "explanations.check",
     ),
     Row(a.DESCRIBE_BROKER, (_cluster(_O.DESCRIBE),)),
+    Row(a.DESCRIBE_SAMPLES, (_cluster(_O.CLUSTER_ACTION),)),
 )
 
 DEMANDS: Mapping[int, Row] = MappingProxyType({row.api.key: row for row in ROWS})

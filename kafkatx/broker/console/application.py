@@ -47,7 +47,7 @@ class ConsoleApplication:
         self._access = access
         self._files = files
         self._changes = Changes()
-        feed = EventFeed(parts.streams, parts.broker.clock, routes, access.is_logged_in, parts.recorder.look)
+        feed = EventFeed(parts.streams, parts.broker.clock, routes, access.is_logged_in, parts.look)
         own = [*session_routes(parts, access), *feed.routes()]
         document = describe([*own, *routes])
         own.append(Route("GET", "/openapi.json", lambda call: document, "Describe this API", public=True))
@@ -98,7 +98,7 @@ class ConsoleApplication:
             raise ConsoleError(401, "LOGIN_REQUIRED", "log in with user and password")
         if call.method not in _NO_CHANGE and call.headers.get(HEADER) != "1":
             raise ConsoleError(403, "HEADER_MISSING", "a change needs the header X-Kafkatx-Console: 1")
-        self._parts.recorder.look()
+        self._parts.look()
         if route.changes:
             return await self._changes.carry_through(_result(route, call, arguments))
         return await _result(route, call, arguments)

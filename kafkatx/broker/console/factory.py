@@ -25,7 +25,6 @@ from kafkatx.types import ClusterDelta
 from kafkatx.web.event_stream import EventStreams
 
 if TYPE_CHECKING:
-    from kafkatx.broker.history.recorder import Recorder
     from kafkatx.broker.registry.holder import RegistryHolder
     from kafkatx.net.server import KafkaServerFactory
     from kafkatx.web.logins import Certificates, Logins
@@ -42,7 +41,6 @@ class Console:
         broker: Broker,
         server: KafkaServerFactory,
         registry: RegistryHolder,
-        recorder: Recorder,
         decoders: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         config = broker.config
@@ -51,7 +49,6 @@ class Console:
             broker,
             server,
             registry,
-            recorder,
             KafkaRequests(broker, self._peers),
             Actions(broker.now_ms, config[n.CONSOLE_READ_ONLY]),
             EventStreams(broker.clock, config[n.CONSOLE_MAX_STREAMS], n.CONSOLE_MAX_STREAMS.name),

@@ -16,9 +16,9 @@ from kafkatx.web.calls import Answer, Application, Call
 if TYPE_CHECKING:
     from kafkatx.broker.broker import Broker
     from kafkatx.broker.console.factory import Console
-    from kafkatx.broker.history.recorder import Recorder
     from kafkatx.broker.metrics.holder import MetricsHolder
     from kafkatx.broker.registry.holder import RegistryHolder
+    from kafkatx.broker.sampling.recorder import Recorder
     from kafkatx.net.server import KafkaServerFactory
     from kafkatx.web.logins import Certificates, Logins
 
@@ -118,7 +118,7 @@ class ConsoleHolder:
             from kafkatx.broker.console.factory import Console
 
             decoders = self._list_decoders()
-            self.made = Console(self._broker, self._server, self._registry, self.recorder, decoders)
+            self.made = Console(self._broker, self._server, self._registry, decoders)
         return self.made
 
     def mount(self, find_logins: FindLogins, has_tls: bool) -> Callable[[], Application]:
@@ -138,7 +138,7 @@ class ConsoleHolder:
     def recorder(self) -> Recorder:
         """The samples of the past."""
         if self._recorder is None:
-            from kafkatx.broker.history.factory import make_recorder
+            from kafkatx.broker.sampling.factory import make_recorder
 
             metrics = self._metrics
             self._recorder = make_recorder(self._broker, self._server, metrics.meter, metrics.web)

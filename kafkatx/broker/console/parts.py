@@ -20,7 +20,6 @@ from kafkatx.web.calls import Call
 from kafkatx.web.event_stream import EventStreams
 
 if TYPE_CHECKING:
-    from kafkatx.broker.history.recorder import Recorder
     from kafkatx.broker.registry.holder import RegistryHolder
     from kafkatx.net.server import KafkaServerFactory
 
@@ -31,7 +30,6 @@ class ConsoleParts:
 
     :ivar server: the connections of Kafka's protocol.
     :ivar registry: the schema registry.
-    :ivar recorder: the samples of the past.
     :ivar kafka: makes Kafka requests as the user.
     :ivar actions: the audit; each change is made through it.
     :ivar streams: the event streams of all pages.
@@ -45,7 +43,6 @@ class ConsoleParts:
     broker: Broker
     server: KafkaServerFactory
     registry: RegistryHolder
-    recorder: Recorder
     kafka: KafkaRequests
     actions: Actions
     streams: EventStreams
@@ -61,3 +58,7 @@ class ConsoleParts:
         """Return True if an answer may tell the user something; without an authorizer it may tell all."""
         authorization = self.broker.authorization
         return authorization is None or authorization.sees(peer_of(call), operation, resource_type, name)
+
+    def look(self) -> None:
+        """Take note that a page shows what the broker samples."""
+        self.broker.samples.look(self.broker.clock.seconds())

@@ -1,1 +1,1 @@
-"""Samples of a broker over the last week, for charts: bounded in memory, and kept in a small file."""
+"""Samples of a broker over the last week, for charts: bounded in memory. Pure."""

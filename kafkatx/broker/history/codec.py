@@ -8,17 +8,15 @@ before (u32, big endian).
 from __future__ import annotations
 
 import json
-import sys
 import zlib
-from array import array
 from struct import Struct
 
 from kafkatx.broker.history.history import History
+from kafkatx.broker.history.packed import VALUE_BYTES, pack, unpack
 from kafkatx.broker.history.ring_buffer import Ring
 
 MAGIC = b"kafkatx history 1\n"
 U32 = Struct(">I")
-VALUE_BYTES = 4
 MOST_BYTES = 4 << 20
 """A larger file is not ours."""
 
@@ -30,7 +28,7 @@ def encode(history: History) -> bytes:
         for ring in history.rings
     ]
     described = json.dumps(rings).encode()
-    columns = [_swapped(column).tobytes() for ring in history.rings for column in ring.columns.values()]
+    columns = [pack(column, "little") for ring in history.rings for column in ring.columns.values()]
     data = b"".join((MAGIC, U32.pack(len(described)), described, *columns))
     return data + U32.pack(zlib.crc32(data))
 
@@ -78,17 +76,6 @@ def _fill(ring: Ring, about: dict[str, object], data: bytes, at: int) -> int:
     for name in names:
         if not isinstance(name, str) or at + size > len(data):
             raise ValueError("its length is wrong")
-        column = array("f")
-        column.frombytes(data[at : at + size])
-        ring.columns[name] = _swapped(column)
+        ring.columns[name] = unpack(data[at : at + size], ring.capacity, "little")
         at += size
     return at
-
-
-def _swapped(column: array[float]) -> array[float]:
-    """Return a column in the order of bytes of the file, or of this machine."""
-    if sys.byteorder == "little":
-        return column
-    other = array("f", column)
-    other.byteswap()
-    return other

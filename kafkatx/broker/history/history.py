@@ -10,29 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isnan
 
-import attrs
-
-from kafkatx.broker.history.ring_buffer import Ring, fold
+from kafkatx.broker.history.ring_buffer import EMPTY, Ring
 from kafkatx.broker.history.series import ROWS, find_series
+from kafkatx.broker.history.window import Grain, Window, plan
 
-SECONDS, TENS, MINUTES = (1000, 600), (10_000, 720), (300_000, 2016)
-"""Distance in milliseconds and number of slots of each ring."""
+GRAINS = (Grain(1000, 600), Grain(10_000, 720), Grain(300_000, 2016))
 
 MOST_NAMED = 96
 """Series of topics and groups at the same time."""
-
-
-@attrs.frozen
-class Excerpt:
-    """A part of some series.
-
-    :ivar times_ms: the begin of each interval.
-    :ivar series: a value for each interval; None where nothing is known.
-    """
-
-    step_ms: int
-    times_ms: Sequence[int]
-    series: Mapping[str, Sequence[float | None]]
 
 
 class History:
@@ -45,9 +30,9 @@ class History:
     def __init__(self) -> None:
         own = len(ROWS)
         self.rings = (
-            Ring(*SECONDS, own),
-            Ring(*TENS, own + MOST_NAMED),
-            Ring(*MINUTES, own + MOST_NAMED),
+            Ring(GRAINS[0], own),
+            Ring(GRAINS[1], own + MOST_NAMED),
+            Ring(GRAINS[2], own + MOST_NAMED),
         )
         self.latest: Mapping[str, float] = {}
         self._named: Mapping[str, float] = {}
@@ -83,8 +68,7 @@ class History:
         folded = {}
         for name in ring.columns:
             series = find_series(name)
-            values = (ring.value(name, each) for each in range(slot * wider, (slot + 1) * wider))
-            value = fold(values, series is not None and series.peak)
+            (value,) = ring.read(name, slot * wider, wider, 1, series is not None and series.peak)
             if not isnan(value):
                 folded[name] = value
         if level == 0:
@@ -102,36 +86,22 @@ class History:
         """Return the series that have samples."""
         return list(dict.fromkeys(name for ring in self.rings for name in ring.columns))
 
-    def read(self, names: Sequence[str], from_ms: int, to_ms: int, points: int) -> Excerpt:
-        """Return a part of some series: of the finest ring that goes back far enough.
-
-        :param points: intervals in the answer at most.
-        """
-        ring = self._choose(names, from_ms)
-        first = max(from_ms // ring.step_ms, ring.first)
-        last = min(to_ms // ring.step_ms, max(ring.last, 0))
-        wider = max(1, -(-(last - first + 1) // points))
-        intervals = range(first // wider, last // wider + 1) if first <= last else range(0)
-        if len(intervals) > points:  # both ends of the part are cut
-            intervals = intervals[len(intervals) - points :]
-        found: dict[str, list[float | None]] = {}
-        for name in names:
-            series = find_series(name)
-            peak = series is not None and series.peak
-            found[name] = [
-                _known(fold((ring.value(name, at) for at in range(n * wider, (n + 1) * wider)), peak))
-                for n in intervals
-            ]
-        step_ms = ring.step_ms * wider
-        return Excerpt(step_ms, [n * step_ms for n in intervals], found)
-
-    def _choose(self, names: Sequence[str], from_ms: int) -> Ring:
-        fine = 1 if any(":" in name for name in names) else 0
-        for ring in self.rings[fine:]:
-            if ring.last >= 0 and from_ms >= (ring.last - ring.capacity) * ring.step_ms:
-                return ring
-        return self.rings[-1] if self.rings[-1].last >= 0 else self.rings[fine]
+    def read(self, name: str, window: Window) -> Sequence[float]:
+        """Return a series, of the finest ring that goes back far enough; NaN where nothing is known."""
+        fits = [ring for ring in self.rings if window.step_ms % ring.step_ms == 0 and name in ring.columns]
+        if not fits:
+            return [EMPTY] * window.count
+        far = (ring for ring in fits if window.begin_ms >= ring.first * ring.step_ms)
+        ring = next(far, fits[-1])
+        series = find_series(name)
+        wider = window.step_ms // ring.step_ms
+        return ring.read(name, window.first * wider, wider, window.count, series is not None and series.peak)
 
 
-def _known(value: float) -> float | None:
-    return None if isnan(value) else round(value, 3)
+def plan_window(names: Sequence[str], from_ms: int, to_ms: int, points: int, now_ms: int) -> Window:
+    """Return the window for a chart of some series.
+
+    :param points: intervals at most.
+    """
+    fine = 1 if any(":" in name for name in names) else 0
+    return plan(GRAINS[fine:], from_ms, to_ms, points, now_ms)

@@ -7,8 +7,10 @@ slots are dropped; if it was set forward, or nothing was sampled, slots stay emp
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from math import isnan, nan
+
+from kafkatx.broker.history.window import Grain
 
 EMPTY = nan
 
@@ -23,9 +25,9 @@ class Ring:
     :ivar columns: the values of each series (float32), slot *n* at *n* modulo the capacity.
     """
 
-    def __init__(self, step_ms: int, capacity: int, most: int) -> None:
-        self.step_ms = step_ms
-        self.capacity = capacity
+    def __init__(self, grain: Grain, most: int) -> None:
+        self.step_ms = grain.step_ms
+        self.capacity = grain.capacity
         self.most = most
         self.last = -1
         self.columns: dict[str, array[float]] = {}
@@ -71,17 +73,34 @@ class Ring:
         """The oldest slot."""
         return max(0, self.last - self.capacity + 1)
 
-    def value(self, name: str, slot: int) -> float:
-        """Return a value; NaN for an empty or unknown slot."""
+    def read(self, name: str, first: int, wider: int, count: int, peak: bool) -> Sequence[float]:
+        """Return values, each of *wider* slots: their mean, or their highest value; NaN where none is known.
+
+        :param first: the first slot.
+        """
         column = self.columns.get(name)
-        if column is None or not self.first <= slot <= self.last:
-            return EMPTY
-        return column[slot % self.capacity]
+        if column is None:
+            return [EMPTY] * count
+        begins = range(first, first + wider * count, wider)
+        return [_fold(self._known(column, begin, begin + wider), peak) for begin in begins]
+
+    def _known(self, column: array[float], first: int, end: int) -> array[float]:
+        """Return the values of those slots that the ring has."""
+        begin = max(first, self.first)
+        length = min(end, self.last + 1) - begin
+        if length <= 0:
+            return array("f")
+        at = begin % self.capacity
+        straight = column[at : at + min(length, self.capacity - at)]
+        return straight if len(straight) == length else straight + column[: length - len(straight)]
 
 
-def fold(values: Iterable[float], peak: bool) -> float:
-    """Return the mean or the highest of values; NaN if all are."""
-    known = [value for value in values if not isnan(value)]
-    if not known:
+def _fold(values: Sequence[float], peak: bool) -> float:
+    """Return the mean or the highest of the values that are known."""
+    total = sum(values)
+    if isnan(total):
+        values = [value for value in values if not isnan(value)]
+        total = sum(values)
+    if not values:
         return EMPTY
-    return max(known) if peak else sum(known) / len(known)
+    return max(values) if peak else total / len(values)

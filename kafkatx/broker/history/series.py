@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from types import MappingProxyType
 
 import attrs
+
+
+class Total(Enum):
+    """The way in which the values of brokers become that of their cluster."""
+
+    SUM = "sum"
+    LEAST = "least"
+    MOST = "most"
 
 
 @attrs.frozen
@@ -14,12 +23,14 @@ class Series:
 
     :ivar unit: of its values; ``1/s`` for rates.
     :ivar peak: True if the highest value stands for a longer time, otherwise it is the mean.
+    :ivar total: for charts of a whole cluster.
     """
 
     name: str
     unit: str
     title: str
     peak: bool = False
+    total: Total = Total.SUM
 
 
 ROWS = (
@@ -37,13 +48,13 @@ ROWS = (
     Series("coldReads", "1/s", "Fetch requests that wait for the disk"),
     Series("logWrites", "1/s", "Writes to logs"),
     Series("logSyncs", "1/s", "Syncs of logs to the disk"),
-    Series("syncMs", "ms", "Mean time of a sync"),
+    Series("syncMs", "ms", "Mean time of a sync", total=Total.MOST),
     Series("connections", "", "Connections of Kafka clients"),
     Series("httpConnections", "", "Connections over HTTP"),
     Series("requestMemory", "bytes", "Memory that requests hold"),
-    Series("reactorIdle", "share", "Share of time in which the reactor waits for work"),
+    Series("reactorIdle", "share", "Share of time in which the reactor waits for work", total=Total.LEAST),
     Series("cpu", "share", "Share of one core that the process uses"),
-    Series("topics", "", "Topics with a partition here"),
+    Series("topics", "", "Topics with a partition here", total=Total.MOST),
     Series("partitions", "", "Partitions here"),
     Series("leaders", "", "Partitions that this broker leads"),
     Series("underReplicated", "", "Of these: partitions that lack in-sync replicas", peak=True),

@@ -60,6 +60,7 @@ from kafkatx.wire.messages.describe_explanations import DescribeExplanationsRequ
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
 from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafkatx.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kafkatx.wire.messages.describe_samples import DescribeSamplesRequest
 from kafkatx.wire.messages.describe_transactions import DescribeTransactionsRequest
 from kafkatx.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from kafkatx.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -478,6 +479,7 @@ CASES: dict[int, list[Case]] = {
     10100: of(lambda: describe_mirrors.DescribeMirrorsRequest([], []), (0,)),
     10101: of(DescribeClientMetricsRequest, (0,)),
     10103: of(DescribeBrokerRequest, (0,)),
+    10104: of(lambda: DescribeSamplesRequest([], 0, 0, 0), (0,)),
     10102: [
         *of(lambda: DescribeExplanationsRequest(GROUP), (0,), d.OF_GROUP),
         *of(lambda: DescribeExplanationsRequest(None, "app"), (0,), d.OF_CLIENT_ID),

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.console.factory import Console
-from kafkatx.broker.history.factory import make_recorder
 from kafkatx.broker.registry.holder import RegistryHolder
 from kafkatx.net.requests import NOBODY, Session
 from kafkatx.net.server import KafkaServerFactory, Limits
@@ -30,8 +29,7 @@ class ConsoleCase(BrokerTestCase):
         super().setUp()
         self.server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1), self.clock)
         self.registry = RegistryHolder(self.broker)
-        self.recorder = make_recorder(self.broker, self.server, None, ())
-        self.console = Console(self.broker, self.server, self.registry, self.recorder)
+        self.console = Console(self.broker, self.server, self.registry)
         self.addCleanup(self.console.stop)
         self.application = self.console.application(self.make_logins(), False)
 

@@ -82,7 +82,7 @@ class EventsTests(ConsoleCase):
 
     def test_look(self) -> None:
         """A request of the API is a look at the console; a stream is one each second while it lasts."""
-        self.patch(self.recorder, "look", self.look)
+        self.patch(self.broker.samples, "look", lambda now_s: self.look())
         self.get("/session")
         self.assertEqual(self.looks, 1)
         response = self.follow("overview")

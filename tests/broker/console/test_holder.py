@@ -57,7 +57,7 @@ class HolderTests(ConsoleCase):
         holder.start()
         holder.start()
         self.clock.pump([1] * 3)
-        self.assertEqual(holder.recorder.history.latest["connections"], 0)
+        self.assertEqual(self.broker.samples.history.latest["connections"], 0)
         self.assertIsNone(holder.made)
         self.successResultOf(Deferred.fromCoroutine(holder.stop()))
         self.assertFalse(holder.recorder._loop.running)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from math import isnan, nan
+from math import isnan
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.history.ring_buffer import Ring, fold
+from kafkatx.broker.history.ring_buffer import Ring
+from kafkatx.broker.history.window import Grain
 
 
 class RingTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Make a ring of four slots."""
-        self.ring = Ring(1000, 4, 3)
+        self.ring = Ring(Grain(1000, 4), 3)
 
     def values(self, first: int, end: int, name: str = "a") -> list[float | None]:
         """Return values; None for empty slots."""
-        found = [self.ring.value(name, slot) for slot in range(first, end)]
+        found = self.ring.read(name, first, 1, end - first, False)
         return [None if isnan(value) else value for value in found]
 
     def test_oldest_go(self) -> None:
@@ -53,8 +54,17 @@ class RingTests(SynchronousTestCase):
         self.assertEqual(sorted(self.ring.columns), ["a", "c", "d"])
         self.assertEqual(self.values(1, 4, "b"), [None, None, None])
 
-    def test_fold(self) -> None:
-        """A longer time has the mean or the peak of what is known."""
-        self.assertEqual([fold([1, nan, 3], peak) for peak in (False, True)], [2, 3])
-        self.assertTrue(isnan(fold([nan], True)))
-        self.assertTrue(isnan(fold([], False)))
+    def test_wider(self) -> None:
+        """A longer time has the mean or the peak of what is known, across the end of the ring as well."""
+        for slot, value in ((101, 1.0), (103, 3.0), (104, 8.0)):
+            self.ring.put(slot, {"a": value})
+        for peak, expected in ((False, [1, 5.5]), (True, [1, 8])):
+            self.assertEqual(list(self.ring.read("a", 101, 2, 2, peak)), expected)
+        self.assertEqual(list(self.ring.read("a", 98, 4, 2, False)), [1, 5.5])
+        self.assertEqual([isnan(value) for value in self.ring.read("a", 96, 3, 2, False)], [True, False])
+
+    def test_far(self) -> None:
+        """A wide window costs no more than the ring has."""
+        self.ring.put(100, {"a": 1.0})
+        self.assertEqual(list(self.ring.read("a", 0, 2**60, 1, False)), [1])
+        self.assertTrue(isnan(self.ring.read("a", 2**60, 2**60, 1, False)[0]))

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.history.codec import encode
 from kafkatx.broker.history.history import History
-from kafkatx.broker.history.history_file import NAME as HISTORY
+from kafkatx.broker.sampling.history_file import NAME as HISTORY
 from kafkatx.cli.debug.archive import Archive
 from kafkatx.cli.debug.contents import add_files, add_versions, lines, tail
 from kafkatx.cli.debug.redaction import Redaction

@@ -9,6 +9,7 @@ from kafkatx.broker.console.cluster.counts import ClusterCounts
 from kafkatx.broker.console.cluster.disks import Disks
 from kafkatx.broker.console.cluster.groups import ClusterGroups
 from kafkatx.broker.console.cluster.log_ends import LogEnds
+from kafkatx.broker.console.cluster.samples import ClusterSamples
 from kafkatx.broker.console.cluster.topics import ClusterTopics
 from kafkatx.broker.peers import Peers
 
@@ -22,6 +23,7 @@ class Cluster:
     topics: ClusterTopics
     groups: ClusterGroups
     disks: Disks
+    samples: ClusterSamples
 
     @classmethod
     def of(cls, broker: Broker, peers: Peers) -> Cluster:
@@ -31,4 +33,4 @@ class Cluster:
         """
         ends = LogEnds(broker, peers)
         topics, groups = ClusterTopics(broker, ends), ClusterGroups(broker, peers, ends)
-        return cls(ClusterCounts(broker), ends, topics, groups, Disks(broker))
+        return cls(ClusterCounts(broker), ends, topics, groups, Disks(broker), ClusterSamples(broker, peers))

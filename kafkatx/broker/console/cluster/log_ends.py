@@ -138,13 +138,17 @@ class LogEnds:
         return await ask_patiently(self._broker.clock, self._peers, node, message)
 
 
-async def ask_patiently(clock: IReactorTime, peers: Peers, node: BrokerNode, message: Any) -> Any:
+async def ask_patiently(
+    clock: IReactorTime, peers: Peers, node: BrokerNode, message: Any, version: int | None = None
+) -> Any:
     """Return the response of another broker, which must come within :data:`PATIENCE_S`.
+
+    :param version: as :meth:`Peers.request` has it.
 
     :raises KafkaTXError: it has not.
     """
     waiting: Deferred[Any] = Deferred()
-    asked = peers.request(node, message)
+    asked = peers.request(node, message, version)
     asked.addBoth(lambda result: None if waiting.called else waiting.callback(result))
     timer = clock.callLater(
         PATIENCE_S, lambda: waiting.errback(KafkaTXError(f"broker {node.id} does not answer"))

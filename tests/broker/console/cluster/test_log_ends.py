@@ -49,7 +49,7 @@ class LeaderCase(SynchronousTestCase):
         self.peers: Any = Mock(request=self.request)
         self.ends = LogEnds(self.broker, self.peers)
 
-    def request(self, node: BrokerNode, message: Any) -> Deferred[Any]:
+    def request(self, node: BrokerNode, message: Any, version: int | None = None) -> Deferred[Any]:
         """Answer for broker 2: partition *n* is at *n*, to 1000 + *n*, of 5 bytes."""
         self.assertEqual(node.id, 2)
         self.asked.append(message)

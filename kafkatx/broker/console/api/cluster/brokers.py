@@ -28,6 +28,15 @@ MOST_PARTITIONS = 2000
 """With more partitions in the cluster the sizes of other brokers' log dirs are not asked for."""
 
 
+LOAD = {
+    "bytesInPerSecond": "bytesIn",
+    "bytesOutPerSecond": "bytesOut",
+    "requestsPerSecond": "requests",
+    "connections": "connections",
+}
+"""The samples of a broker that its row shows."""
+
+
 def routes(parts: ConsoleParts) -> Sequence[Route]:
     """Return the routes."""
     broker = parts.broker
@@ -66,8 +75,10 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
         total, shown = LISTING.cut(page, items)
         asked = [Deferred.fromCoroutine(log_dirs(call, nodes[item["id"]])) for item in shown if item["live"]]
         found = iter(await gatherResults(asked))
+        latest = await parts.cluster.samples.latest()
         for item in shown:
             item["logDirs"] = next(found) if item["live"] else None
+            item["load"] = _load(latest.get(item["id"]))
         return {"total": total, "items": shown}
 
     return [Route("GET", "/brokers", list_brokers, "List the brokers", QUERY)]
@@ -86,6 +97,16 @@ def _item(parts: ConsoleParts, counts: Counts, broker_id: int, node: BrokerNode 
         "replicas": of_broker.replicas,
         "logDirs": None,
         "version": kafkatx.__version__ if broker_id == broker.node_id else None,
+    }
+
+
+def _load(latest: Mapping[str, float] | None) -> dict[str, float | None] | None:
+    """Return the newest samples of a broker; None if it has told none."""
+    if latest is None:
+        return None
+    return {
+        **{key: round(latest.get(series, 0.0), 1) for key, series in LOAD.items()},
+        "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,
     }
 
 

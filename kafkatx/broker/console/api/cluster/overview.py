@@ -11,6 +11,7 @@ from kafkatx.broker.console.api.lists import QUERY, Listing
 from kafkatx.broker.console.cluster.problems import problems
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
+from kafkatx.broker.history.total import join_latest
 from kafkatx.web.calls import Call
 
 RATES = {
@@ -20,7 +21,7 @@ RATES = {
     "produceRequestsPerSecond": "produceRequests",
     "fetchRequestsPerSecond": "fetchRequests",
 }
-"""The rates of this broker, with their series."""
+"""The rates of all brokers together, with their series."""
 
 ACTIONS = Listing[dict[str, object]](
     lambda one: f"{one['action']} {one['resource']} {one['principal']}",
@@ -58,7 +59,9 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
     async def overview(call: Call) -> object:
         parts.guard.check(call)
         found, disks = await parts.cluster.counts.get(), await parts.cluster.disks.get()
-        state, latest = broker.metadata.state, parts.recorder.history.latest
+        state, told = broker.metadata.state, await parts.cluster.samples.latest()
+        latest = join_latest(told.values())
+        idle = {broker_id: one["reactorIdle"] for broker_id, one in told.items() if "reactorIdle" in one}
         return {
             "clusterId": state.cluster_id,
             "controllerId": state.controller_id,
@@ -72,8 +75,10 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             "rates": {name: round(latest.get(key, 0.0), 1) for name, key in RATES.items()},
             "sizeBytes": str(round(latest.get("sizeBytes", 0))),
             "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,
-            "connections": len(parts.server.connections),
-            "uptimeMs": round((broker.clock.seconds() - parts.recorder.began_s) * 1000),
+            "busiestBroker": min(idle, key=idle.__getitem__, default=None),
+            "connections": round(latest.get("connections", 0)),
+            "silentBrokers": sorted(set(state.brokers) - set(told)),
+            "uptimeMs": round((broker.clock.seconds() - broker.began_s) * 1000),
             "problems": [attrs.asdict(problem) for problem in problems(broker, found, disks)],
         }
 

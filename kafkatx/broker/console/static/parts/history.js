@@ -1,9 +1,10 @@
-// Charts of the broker's own samples: the newest ten minutes by the second, up to the last week.
+// Charts of what brokers sample of themselves: the newest ten minutes by the second, up to the last week.
 import { html, useEffect, useState } from "../core/dom.js";
 import { api, query } from "../core/api.js";
 import { serverNow } from "../core/session.js";
 import { whenVisible } from "../core/visibility.js";
 import { Failure } from "./page.js";
+import { plural } from "../core/text.js";
 import { Chart } from "./chart.js";
 import { Choice } from "./form.js";
 
@@ -27,8 +28,8 @@ export const RangeChoice = ({ value, onChange }) => html`<${Choice} label="Time 
 const seriesQuery = (series) =>
   new URLSearchParams((series.length > 1 ? series : [...series, ...series]).map((name) => ["series", name])).toString();
 
-/** Return {history, error}: the samples of *series* (names) of the last *minutes*, fetched again as they come. */
-export function useHistory(series, minutes) {
+/** Return {history, error}: samples of *series* (names) in the last *minutes*, of one *broker* or of all, fetched again as they come. */
+export function useHistory(series, minutes, broker) {
   const [state, setState] = useState({ history: null, error: null });
   const wanted = seriesQuery(series);
   useEffect(() => {
@@ -40,7 +41,7 @@ export function useHistory(series, minutes) {
       try {
         const toMs = Math.round(serverNow());
         const fromMs = toMs - Number(minutes) * MINUTE;
-        const history = await api.get(`history${query({ fromMs, toMs, points: POINTS })}&${wanted}`, controller.signal);
+        const history = await api.get(`history${query({ fromMs, toMs, points: POINTS, broker })}&${wanted}`, controller.signal);
         pause = Math.max(LEAST_PAUSE_MS, Math.min(history.stepMs, MINUTE));
         setState({ history, error: null });
       } catch (error) {
@@ -55,7 +56,7 @@ export function useHistory(series, minutes) {
       clearTimeout(timer);
       forget();
     };
-  }, [wanted, minutes]);
+  }, [wanted, minutes, broker]);
   return state;
 }
 
@@ -66,10 +67,15 @@ function valuesOf(history, name, change) {
   return change ? values.map((value) => (value === null ? null : change(value))) : values;
 }
 
-/** Charts of one history: *charts* are {title, unit, lines: [[series, name, change or nothing], …], most, none}. */
-export function HistoryCharts({ charts, minutes, sync }) {
+/** A word about brokers whose samples the charts lack: they take none, for they have no console, or do not answer. */
+const Missing = ({ brokers }) =>
+  brokers?.length > 0 && html`<p class="muted">The charts are without ${brokers.length === 1 ? `broker ${brokers[0]}` : `${plural(brokers.length, "broker")} (${brokers.join(", ")})`}:
+    no samples came from there. A broker takes some if it has a console.</p>`;
+
+/** Charts of one history, of one *broker* or of all: *charts* are {title, unit, lines: [[series, name, change or nothing], …], most, none}. */
+export function HistoryCharts({ charts, minutes, sync, broker }) {
   const series = charts.flatMap((chart) => chart.lines.map(([name]) => name));
-  const { history, error } = useHistory(series, minutes);
+  const { history, error } = useHistory(series, minutes, broker);
   const timesMs = history?.timesMs ?? NOTHING;
   return html`${error && !history && html`<${Failure} error=${error} />`}
     <div class="charts">
@@ -85,5 +91,6 @@ export function HistoryCharts({ charts, minutes, sync }) {
           />
         </div>`,
       )}
-    </div>`;
+    </div>
+    <${Missing} brokers=${history?.missing} />`;
 }

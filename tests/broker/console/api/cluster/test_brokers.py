@@ -10,7 +10,11 @@ from twisted.internet.defer import Deferred, fail, succeed
 from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.errors import KafkaTXError
 from kafkatx.types import BrokerNode
-from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsResponse, DescribeLogDirsResult
+from kafkatx.wire.messages.describe_log_dirs import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+)
 from tests.broker.console.authorized import AuthorizedConsoleCase
 from tests.broker.console.case import ConsoleCase
 
@@ -29,8 +33,8 @@ class BrokersTests(ConsoleCase):
         nodes = {number: BrokerNode(number, f"h{number}", 9092) for number in (0, 9, 10)}
         state = attrs.evolve(self.broker.metadata.state, brokers=nodes)
 
-        def request(node: BrokerNode, message: Any, version: int | None) -> Deferred[Any]:
-            if node.id == 10:
+        def request(node: BrokerNode, message: Any, version: int | None = None) -> Deferred[Any]:
+            if node.id == 10 or not isinstance(message, DescribeLogDirsRequest):
                 return fail(KafkaTXError("away"))
             result = DescribeLogDirsResult(0, "/d", total_bytes=100, usable_bytes=40)
             return succeed(DescribeLogDirsResponse(results=[result]))

@@ -1,12 +1,30 @@
-// One broker: its place in the cluster, its log directories, and its settings with their sources.
+// One broker: its place in the cluster, its load, its log directories, and its settings with their sources.
 import { html } from "../../core/dom.js";
 import { api, path } from "../../core/api.js";
 import { useResource } from "../../core/resource.js";
+import { route, setQuery } from "../../core/router.js";
 import { NONE, bytes, count } from "../../core/text.js";
 import { Badge, Dot, Facts, Meter } from "../../parts/badge.js";
 import { Configs } from "../../parts/configs.js";
+import { HistoryCharts, RangeChoice } from "../../parts/history.js";
 import { Empty, Loaded, Page, Section } from "../../parts/page.js";
 import { Table } from "../../parts/table.js";
+
+const CHARTS = [
+  { title: "Bytes", unit: "bytes/s", lines: [["bytesIn", "in"], ["bytesOut", "out"]] },
+  { title: "Requests", unit: "requests/s", lines: [["produceRequests", "produce"], ["fetchRequests", "fetch"], ["requests", "all"]] },
+  { title: "At work", unit: "share", most: 1, lines: [["reactorIdle", "busy", (idle) => 1 - idle], ["cpu", "of a core"]] },
+];
+
+const COPIED = { title: "Copied", unit: "bytes/s", lines: [["replicationBytesIn", "from other brokers"], ["replicationBytesOut", "to them"]] };
+
+function Load({ id, alone }) {
+  const minutes = route.value.query.minutes ?? "10";
+  const choice = html`<${RangeChoice} value=${minutes} onChange=${(value) => setQuery({ minutes: value === "10" ? "" : value })} />`;
+  return html`<${Section} title="Load" plain actions=${choice}>
+    <${HistoryCharts} charts=${alone ? CHARTS : [...CHARTS, COPIED]} minutes=${minutes} sync="broker" broker=${id} />
+  <//>`;
+}
 
 const DIRECTORIES = [
   { key: "path", title: "Directory", class: "break", cell: (dir) => html`<code>${dir.path}</code>` },
@@ -33,6 +51,7 @@ function About({ broker }) {
         ["Rack", broker.rack || NONE],
         ["Leads", count(broker.leaders)],
         ["Replicas", count(broker.replicas)],
+        broker.load && ["Connections", count(broker.load.connections)],
         ["Controller", broker.controller ? "yes" : "no"],
         broker.version && ["Version", broker.version],
       ]} />
@@ -65,7 +84,7 @@ export function Broker({ id }) {
   return html`<${Page} title=${`Broker ${id}`} crumbs=${[["Brokers", ["brokers"]]]}>
     <${Loaded} resource=${resource}>
       ${() => found
-        ? html`<${About} broker=${found} />${found.live && html`<${Settings} id=${id} />`}`
+        ? html`<${About} broker=${found} />${found.live && html`<${Load} id=${id} alone=${resource.data.total === 1} />`}${found.live && html`<${Settings} id=${id} />`}`
         : html`<div class="card"><${Empty} icon="brokers" title=${`There is no broker ${id}`}>
           <a class="button" href="#/brokers">All brokers</a><//></div>`}
     <//>

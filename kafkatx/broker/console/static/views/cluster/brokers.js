@@ -1,7 +1,7 @@
 // The brokers of the cluster: which are there, what they lead, and how full their disks are.
 import { html } from "../../core/dom.js";
 import { href } from "../../core/router.js";
-import { NONE, bytes, count } from "../../core/text.js";
+import { NONE, bytes, count, percent, quantity } from "../../core/text.js";
 import { Badge, Dot, Meter } from "../../parts/badge.js";
 import { ListTable, useList } from "../../parts/list_page.js";
 import { Empty, Page } from "../../parts/page.js";
@@ -13,8 +13,11 @@ export const Disks = ({ broker }) => {
   const all = total(broker, "totalBytes");
   if (!all) return html`<span class="muted">${NONE}</span>`;
   const used = all - total(broker, "freeBytes");
-  return html`<${Meter} value=${used} most=${all}>${bytes(total(broker, "freeBytes"))} free of ${bytes(all)}<//>`;
+  return html`<${Meter} value=${used} most=${all}>${bytes(total(broker, "freeBytes"))} free<//>`;
 };
+
+/** How busy a broker is; "–" if it has not told. */
+export const busy = (broker) => percent(broker.load?.reactorIdle == null ? null : 1 - broker.load.reactorIdle);
 
 const columns = () => [
   { key: "id", title: "Broker", sort: "id", cell: (broker) => html`<a href=${href(["brokers", String(broker.id)])}>
@@ -28,9 +31,12 @@ const columns = () => [
       ${broker.logDirs?.some((dir) => dir.error) && html`<${Badge} tone="error">log dir failed<//>`}</span>`,
   },
   { key: "host", title: "Address", hide: "narrow", class: "name", cell: (broker) => (broker.host ? `${broker.host}:${broker.port}` : NONE) },
-  { key: "rack", title: "Rack", sort: "rack", hide: "medium", cell: (broker) => broker.rack || NONE },
+  { key: "rack", title: "Rack", sort: "rack", hide: "wide", cell: (broker) => broker.rack || NONE },
   { key: "leaders", title: "Leads", sort: "leaders", align: "right", cell: (broker) => count(broker.leaders) },
-  { key: "replicas", title: "Replicas", sort: "replicas", align: "right", cell: (broker) => count(broker.replicas) },
+  { key: "replicas", title: "Replicas", sort: "replicas", align: "right", hide: "wide", cell: (broker) => count(broker.replicas) },
+  { key: "in", title: "In", align: "right", hide: "medium", cell: (broker) => quantity(broker.load?.bytesInPerSecond, "bytes/s") },
+  { key: "out", title: "Out", align: "right", hide: "medium", cell: (broker) => quantity(broker.load?.bytesOutPerSecond, "bytes/s") },
+  { key: "busy", title: "Busy", align: "right", cell: busy },
   { key: "size", title: "Data", align: "right", hide: "medium", cell: (broker) => bytes(total(broker, "sizeBytes")) },
   { key: "free", title: "Disks", align: "right", hide: "wide", cell: (broker) => html`<${Disks} broker=${broker} />` },
 ];

@@ -3,7 +3,6 @@ import { html } from "../../core/dom.js";
 import { useLive } from "../../core/events.js";
 import { useResource } from "../../core/resource.js";
 import { href, route, setQuery } from "../../core/router.js";
-import { session } from "../../core/session.js";
 import { bytes, compact, count, duration, percent, plural, quantity } from "../../core/text.js";
 import { Meter, Tile } from "../../parts/badge.js";
 import { HistoryCharts, RangeChoice } from "../../parts/history.js";
@@ -15,7 +14,7 @@ const CHARTS = [
   { title: "Bytes", unit: "bytes/s", lines: [["bytesIn", "in"], ["bytesOut", "out"]] },
   { title: "Records in", unit: "records/s", lines: [["recordsIn", "records"]] },
   { title: "Requests", unit: "requests/s", lines: [["produceRequests", "produce"], ["fetchRequests", "fetch"]] },
-  { title: "Broker at work", unit: "share", most: 1, lines: [["reactorIdle", "busy", (idle) => 1 - idle]] },
+  { title: "Busiest broker at work", unit: "share", most: 1, lines: [["reactorIdle", "busy", (idle) => 1 - idle]] },
 ];
 
 const LIST_MS = 5000;
@@ -40,21 +39,22 @@ const Problems = ({ problems }) =>
     )}
   </ul>`;
 
-/** Rates are those of the broker that serves the page. */
-const here = (text, { brokers }) => (brokers.known > 1 ? `${text}, broker ${session.value.brokerId}` : text);
+/** The busiest broker of several, or how long the only one is up. */
+const busiest = ({ brokers, busiestBroker, uptimeMs }) =>
+  brokers.known > 1 && busiestBroker !== null ? `broker ${busiestBroker} is the busiest` : `up for ${duration(uptimeMs)}`;
 
 const Numbers = ({ now }) => html`<div class="tiles">
-  <${Tile} label=${here("In", now)} value=${quantity(now.rates.bytesInPerSecond, "bytes/s")}
+  <${Tile} label="In" value=${quantity(now.rates.bytesInPerSecond, "bytes/s")}
     hint=${`${compact(now.rates.recordsInPerSecond)} records/s`} />
-  <${Tile} label=${here("Out", now)} value=${quantity(now.rates.bytesOutPerSecond, "bytes/s")}
+  <${Tile} label="Out" value=${quantity(now.rates.bytesOutPerSecond, "bytes/s")}
     hint=${`${compact(now.rates.fetchRequestsPerSecond)} fetches/s`} />
   <${Tile} label="On disk" value=${bytes(now.sizeBytes)} hint=${plural(now.topics, "topic")} href="#/topics?sort=-sizeBytes" />
   <${Tile} label="Partitions" value=${count(now.partitions)}
     tone=${now.offline ? "error" : now.underReplicated ? "warning" : ""}
     hint=${now.offline ? `${count(now.offline)} offline` : now.underReplicated ? `${count(now.underReplicated)} under-replicated` : "all in sync"} href="#/topics" />
   <${Tile} label="Groups" value=${count(now.groups)} hint=${plural(now.connections, "connection")} href="#/groups" />
-  <${Tile} label=${here("Busy", now)} value=${now.reactorIdle === null ? percent(null) : percent(1 - now.reactorIdle)}
-    tone=${now.reactorIdle !== null && now.reactorIdle < 0.1 ? "warning" : ""} hint=${`up for ${duration(now.uptimeMs)}`} href="#/brokers" />
+  <${Tile} label="Busy" value=${now.reactorIdle === null ? percent(null) : percent(1 - now.reactorIdle)}
+    tone=${now.reactorIdle !== null && now.reactorIdle < 0.1 ? "warning" : ""} hint=${busiest(now)} href="#/brokers" />
 </div>`;
 
 function Busiest() {

@@ -88,7 +88,7 @@ export function Group({ id }) {
   const topics = new Set(group.offsets.map((one) => one.topic)).size;
   const behind = group.offsets.reduce((most, one) => Math.max(most, one.lagMs ?? -1), -1);
   const lag = totalLag(group.offsets);
-  const none = `This broker has no samples of it: they are kept by the group's coordinator, broker ${group.coordinator ?? NONE}, once it lags.`;
+  const none = `There are no samples of it yet: its coordinator, broker ${group.coordinator ?? NONE}, takes some once it lags.`;
   const lags = [{ title: "Lag", unit: "records", lines: [[`lag:${id}`, "lag"]], none }];
   return html`<${Page} title=${id} crumbs=${crumbs} actions=${html`<${Controls} open=${state.open} explanation=${explanation} />`}>
     <div class="tiles">

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafkatx.broker.broker import Broker
-from kafkatx.broker.history.history_file import NAME, HistoryFile
-from kafkatx.broker.history.recorder import Recorder
-from kafkatx.broker.history.sampler import Sampler
+from kafkatx.broker.sampling.history_file import NAME, HistoryFile
+from kafkatx.broker.sampling.recorder import Recorder
+from kafkatx.broker.sampling.sampler import Sampler
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import broker as b
 from kafkatx.config.table import log
@@ -32,7 +32,7 @@ def make_recorder(
     """Return the recorder of a broker, which is not started."""
     path = history_path(broker.config)
     file = None if path is None else HistoryFile(path, broker.workers("history"), broker.limited_log)
-    return Recorder(Sampler(broker, server, meter, web), file, broker.clock, broker.now_ms)
+    return Recorder(broker.samples, Sampler(broker, server, meter, web), file, broker.clock, broker.now_ms)
 
 
 def history_path(config: BrokerConfig) -> str | None:

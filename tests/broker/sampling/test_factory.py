@@ -6,7 +6,7 @@ import os
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.history.factory import history_path
+from kafkatx.broker.sampling.factory import history_path
 from kafkatx.config import BrokerConfig
 
 

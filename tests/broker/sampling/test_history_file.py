@@ -11,7 +11,7 @@ from twisted.logger import Logger, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.history.history import History
-from kafkatx.broker.history.history_file import HistoryFile
+from kafkatx.broker.sampling.history_file import HistoryFile
 from kafkatx.net.limited_log import LimitedLog
 from tests.broker.history.test_codec import filled, same
 

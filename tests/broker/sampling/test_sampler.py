@@ -7,8 +7,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from kafkatx.broker.history.sampler import MOST_TOPICS, SHARE, Sampler
 from kafkatx.broker.history.series import ROWS
+from kafkatx.broker.sampling.sampler import MOST_TOPICS, SHARE, Sampler
 from kafkatx.net.poll_meter import PollMeter
 from kafkatx.net.server import KafkaServerFactory, Limits
 from kafkatx.wire.messages.offset_commit import (

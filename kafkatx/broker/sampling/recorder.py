@@ -1,7 +1,7 @@
 """The recorder: one timer that samples the broker, and writes the file at intervals.
 
-It samples each second while a page of the console is open, and for a minute after, else each ten seconds: a
-broker without such a page should cost nothing. It touches the clock and, in a worker, the disk.
+It samples each second while a page of a console shows the samples, and for a minute after, else each ten
+seconds: a broker without such a page should cost nothing. It touches the clock and, in a worker, the disk.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from kafkatx.broker.history.history import History
-from kafkatx.broker.history.history_file import HistoryFile
-from kafkatx.broker.history.sampler import NAMED_S, Sampler
+from kafkatx.broker.history.samples import Samples
+from kafkatx.broker.sampling.history_file import HistoryFile
+from kafkatx.broker.sampling.sampler import NAMED_S, Sampler
 
 INTERVAL_S = 1.0
 UNSEEN_S = 10.0
@@ -34,8 +34,7 @@ WRITE_S = 300.0
 class Recorder:
     """The samples of a broker.
 
-    :ivar history: the samples.
-    :ivar began_s: the time of its making, by the clock.
+    :ivar samples: the samples.
     :param file: None: nothing is kept when the broker stops.
     """
 
@@ -43,28 +42,29 @@ class Recorder:
 
     def __init__(
         self,
+        samples: Samples,
         sampler: Sampler,
         file: HistoryFile | None,
         clock: IReactorTime,
         now_ms: Callable[[], int],
     ) -> None:
-        self.history = History()
+        self.samples = samples
         self._sampler = sampler
         self._file = file
         self._clock = clock
         self._now_ms = now_ms
         self._loop = LoopingCall(self._tick)
         self._loop.clock = clock
-        self.began_s = self._named_s = self._written_s = clock.seconds()
-        self._sampled_s = self._looked_s = -inf
+        self._named_s = self._written_s = clock.seconds()
+        self._sampled_s = -inf
         self._first = True
         self._ended: Deferred[None] | None = None
 
     async def start(self) -> None:
         """Read the file, and begin to sample."""
         if self._file is not None:
-            self.history = await self._file.read()
-            self.history.set_back(self._now_ms())
+            self.samples.history = await self._file.read()
+            self.samples.history.set_back(self._now_ms())
         self._ended = Deferred()
         self._loop.start(INTERVAL_S).addBoth(self._has_ended)
 
@@ -74,14 +74,10 @@ class Recorder:
         if self._ended is not None:
             self._ended.callback(None)
 
-    def look(self) -> None:
-        """Sample each second for the next minute."""
-        self._looked_s = self._clock.seconds()
-
     def _tick(self) -> Deferred[None] | None:
         now_s = self._clock.seconds()
         passed_s = now_s - self._sampled_s
-        if now_s - self._looked_s > LOOKED_S and passed_s < UNSEEN_S - EARLY_S:
+        if now_s - self.samples.looked_s > LOOKED_S and passed_s < UNSEEN_S - EARLY_S:
             return None
         self._sampled_s = now_s
         return Deferred.fromCoroutine(self._round(min(passed_s, UNSEEN_S)))
@@ -93,14 +89,15 @@ class Recorder:
         """
         values = await self._sampler.sample()
         now_s = self._clock.seconds()
+        history = self.samples.history
         if now_s - self._named_s >= NAMED_S:
             self._named_s = now_s
-            self.history.add_named(self._sampler.named())
-        self.history.add(self._now_ms(), values, 1 if self._first else max(1, round(passed_s)))
+            history.add_named(self._sampler.named())
+        history.add(self._now_ms(), values, 1 if self._first else max(1, round(passed_s)))
         self._first = False
         if self._file is not None and now_s - self._written_s >= WRITE_S:
             self._written_s = now_s
-            await self._file.write(self.history)
+            await self._file.write(history)
 
     async def stop(self) -> None:
         """End sampling, and write the file."""
@@ -110,4 +107,4 @@ class Recorder:
             self._loop.stop()
         await self._ended
         if self._file is not None:
-            await self._file.write(self.history)
+            await self._file.write(self.samples.history)

@@ -43,6 +43,18 @@ class Ends(NamedTuple):
     size_bytes: int
 
 
+class _Told(NamedTuple):
+    """An answer of another broker.
+
+    :ivar since_s: the time of it.
+    :ivar rate: bytes by which the log has grown in a second since the answer before; None for the first one.
+    """
+
+    since_s: float
+    ends: Ends
+    rate: float | None
+
+
 class LogEnds:
     """The logs of the cluster.
 
@@ -54,7 +66,7 @@ class LogEnds:
     def __init__(self, broker: Broker, peers: Peers) -> None:
         self._broker = broker
         self._peers = peers
-        self._known: dict[TopicPartition, tuple[float, Ends]] = {}
+        self._known: dict[TopicPartition, _Told] = {}
 
     def find(self, topic: str, number: int) -> Ends | None:
         """Return a log of this broker, or what another one has told; None if nothing is known."""
@@ -63,7 +75,12 @@ class LogEnds:
             log, end = partition.log, partition.high_watermark
             return Ends(log.log_start_offset, end, partition.last_stable_offset, log.size_bytes)
         known = self._known.get(TopicPartition(topic, number))
-        return None if known is None else known[1]
+        return None if known is None else known.ends
+
+    def rate(self, topic: str, number: int) -> float | None:
+        """Return the bytes that a log of another broker grows in a second; None if that is not known."""
+        known = self._known.get(TopicPartition(topic, number))
+        return None if known is None else known.rate
 
     def is_here(self, topic: str, number: int) -> bool:
         """Return True if this broker has the log."""
@@ -76,7 +93,7 @@ class LogEnds:
         by_leader: dict[int, list[TopicPartition]] = {}
         for name in wanted:
             known, topic = self._known.get(name), state.topics.get(name.topic)
-            if (known is not None and now_s - known[0] < KEPT_S) or topic is None:
+            if (known is not None and now_s - known.since_s < KEPT_S) or topic is None:
                 continue
             if name.partition < len(topic.partitions) and not self.is_here(*name):
                 by_leader.setdefault(topic.partitions[name.partition].leader, []).append(name)
@@ -87,8 +104,8 @@ class LogEnds:
         ]
         await gatherResults(asked)
         if by_leader:
-            for name, (since_s, _) in list(self._known.items()):
-                if now_s - since_s > FORGOTTEN_S:
+            for name, told in list(self._known.items()):
+                if now_s - told.since_s > FORGOTTEN_S:
                     del self._known[name]
 
     async def _ask_all(self, node: BrokerNode, names: list[TopicPartition]) -> None:
@@ -106,7 +123,10 @@ class LogEnds:
         now_s = self._broker.clock.seconds()
         for name in starts.keys() & ends.keys():
             found = Ends(starts[name], ends[name], stable.get(name, ends[name]), sizes.get(name, 0))
-            self._known[name] = now_s, found
+            old, rate = self._known.get(name), None
+            if old is not None and now_s > old.since_s:
+                rate = max(0, found.size_bytes - old.ends.size_bytes) / (now_s - old.since_s)
+            self._known[name] = _Told(now_s, found, rate)
 
     async def _offsets(
         self, node: BrokerNode, names: list[TopicPartition], timestamp: int, isolation: int

@@ -19,13 +19,15 @@ class TopicFigures:
     """The figures of a topic; None where nothing is known.
 
     :ivar records: by the first and last offsets.
-    :ivar bytes_in: that were written since the logs of this broker were opened.
-    :ivar rate: the same in a second.
+    :ivar bytes_in: that were written to the partitions here since their logs were opened.
+    :ivar rate_elsewhere: bytes by which the partitions of other brokers grow in a second.
+    :ivar rate: bytes that are written in a second.
     """
 
     size_bytes: int | None = None
     records: int | None = None
     bytes_in: int | None = None
+    rate_elsewhere: float | None = None
     rate: float | None = None
 
 
@@ -81,6 +83,10 @@ class ClusterTopics:
             if partition is not None:
                 here = True
                 bytes_in += partition.log.written.bytes
+            else:
+                rate = self._ends.rate(name, number)
+                if rate is not None:
+                    figures.rate_elsewhere = (figures.rate_elsewhere or 0) + rate
         if known:
             figures.size_bytes, figures.records = size_bytes, records
         if here:
@@ -96,5 +102,7 @@ class ClusterTopics:
     ) -> None:
         for name, now in figures.items():
             old = before.get(name)
+            now.rate = now.rate_elsewhere
             if now.bytes_in is not None and old is not None and old.bytes_in is not None:
-                now.rate = max(0, now.bytes_in - old.bytes_in) / (now_s - before_s)
+                here = max(0, now.bytes_in - old.bytes_in) / (now_s - before_s)
+                now.rate = here + (now.rate_elsewhere or 0)

@@ -36,6 +36,7 @@ class LeaderCase(SynchronousTestCase):
         self.clock = Clock()
         self.asked: list[Any] = []
         self.silent = self.failing = False
+        self.size = 5
         nodes = {1: BrokerNode(1, "a", 1), 2: BrokerNode(2, "b", 2)}
         states = tuple(
             PartitionState(1 if number == 0 else 2, 0, (1, 2), (1, 2)) for number in range(2 * CHUNK)
@@ -66,7 +67,9 @@ class LeaderCase(SynchronousTestCase):
         assert isinstance(message, DescribeLogDirsRequest)
         assert message.topics is not None
         topics = [
-            DescribeLogDirsTopic(each.topic, [DescribeLogDirsPartition(n, 5) for n in each.partitions])
+            DescribeLogDirsTopic(
+                each.topic, [DescribeLogDirsPartition(n, self.size) for n in each.partitions]
+            )
             for each in message.topics
         ]
         return DescribeLogDirsResponse(results=[DescribeLogDirsResult(0, "/d", topics)])

@@ -19,13 +19,16 @@ class ClusterTopicsTests(LeaderCase):
         self.topics = ClusterTopics(self.broker, self.ends)
 
     def test_all(self) -> None:
-        """Sizes and records are those of all brokers; the rate is that of the logs here."""
+        """Sizes, records and rates are those of all brokers."""
         count = 2 * CHUNK - 2  # without those of this broker and the one that is unknown
         found = self.found()
         self.assertEqual((found.size_bytes, found.records), (100 + 5 * count, 8 + 1000 * count))
         self.assertIsNone(found.rate)
         self.broker.topics.find("t", 0).log.written.bytes = 300
         self.assertEqual(self.found().rate, 20)
+        self.size += 30
+        self.assertEqual(self.found().rate, 3 * count)
+        self.size -= 30  # retention has deleted something
         self.broker.topics.find("t", 0).log.written.bytes = 0
         self.assertEqual(self.found().rate, 0)
 

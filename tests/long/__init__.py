@@ -1,1 +1,1 @@
-"""Tests with Spark that take long, and prove what no shorter one does: ``make long``, not ``make test``."""
+"""Tests that take long, and prove what no shorter one does: ``make long``, not ``make test``."""

@@ -8,7 +8,7 @@ It does no I/O itself. Handlers are given the broker and use its parts; the part
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,7 @@ class Broker:
     :ivar authorization: what principals may do; None: everything.
     :ivar began_s: the time of its making, by the clock.
     :ivar explained: explanations of slow groups and clients that are under way.
+    :ivar http_urls: the addresses at which this broker answers HTTP, for programs on this machine.
     :ivar cold_reads: reads of fetch requests that had to wait for the disk.
     :ivar request_counts: counts for each version of each API at each listener that was used.
     :ivar features_epoch: the epoch of the finalized features; it rises with each start of the broker.
@@ -119,6 +120,7 @@ class Broker:
         self.began_s = clock.seconds()
         self.cold_reads = 0
         self.explained = 0
+        self.http_urls: Sequence[str] = ()
         self.request_counts: list[RequestCounts] = []
         selector = config[replication.REPLICA_SELECTOR_CLASS]
         self.reads_by_rack = selector is not None and selector.endswith(replication.BY_RACK)

@@ -200,6 +200,7 @@ class BrokerService(Service):
             self.broker, registry, metrics, console, self._reactor, tls, self._find_checker
         )
         self.http.listen()
+        self.broker.http_urls = self.http.urls
         return self.config.http_advertised([port for _, port in self.http.bound], host)
 
     def _registry_holder(self) -> RegistryHolder:

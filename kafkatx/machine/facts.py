@@ -18,6 +18,9 @@ MEMORY_BYTES, SWAP_BYTES = "memory.total.bytes", "swap.total.bytes"
 SWAPPINESS, DIRTY_RATIO = "vm.swappiness", "vm.dirty_ratio"
 HUGE_PAGES = "transparent_hugepage"
 VOLUME = "volume."
+HTTP_URL = "http.url"
+"""The address of the first HTTP listener of a broker, for programs on its machine; the broker adds it."""
+
 FREE_BYTES, ALL_BYTES, FREE_INODES, ALL_INODES = "free.bytes", "total.bytes", "free.inodes", "total.inodes"
 
 _KERNEL = {

@@ -76,6 +76,7 @@ class DebugBundleTests(UpCase):
             ("password=[hidden]", "files/kafkatx.log"),
             ("Max open files", "process/limits"),
             ('"check"', "doctor.json"),
+            ("kafka_server_", "brokers/0/metrics.txt"),
         ):
             self.assertIn(text, found[name], name)
         for secret in (*PASSWORDS, VALUE):

@@ -13,7 +13,7 @@ from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
 from kafkatx.broker.requests.context import RequestContext
 from kafkatx.errors import ErrorCode
-from kafkatx.machine.facts import machine_facts, process_facts, volume_facts
+from kafkatx.machine.facts import HTTP_URL, machine_facts, process_facts, volume_facts
 from kafkatx.wire.messages.describe_broker import (
     BrokerFact,
     DescribeBrokerRequest,
@@ -28,7 +28,10 @@ def answer(
     paths = [one.path for one in broker.store.dirs if one.error is None]
 
     def read() -> dict[str, str]:
-        return {**process_facts(), **machine_facts(), **volume_facts(paths)}
+        facts = {**process_facts(), **machine_facts(), **volume_facts(paths)}
+        if broker.http_urls:
+            facts[HTTP_URL] = broker.http_urls[0]
+        return facts
 
     def respond(facts: dict[str, str]) -> DescribeBrokerResponse:
         return DescribeBrokerResponse(

@@ -12,10 +12,13 @@ import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import attrs
 
 from kafkatx import __version__
+from kafkatx.config.listeners import bracketed, is_loopback
+from kafkatx.machine.facts import HTTP_URL
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -61,16 +64,16 @@ def add_cluster(archive: Archive, cluster: Cluster, uses_tls: bool = False) -> N
     archive.gather("cluster/quotas.json", lambda: lines(_quotas(cluster)))
     archive.gather("cluster/client-metrics.json", lambda: lines(_client_metrics(cluster)))
     archive.gather("cluster/mirrors.json", lambda: lines(_mirrors(cluster)))
-    archive.gather("brokers/facts.json", lambda: lines(_facts(cluster)))
+    urls: dict[int, str] = {}
+    archive.gather("brokers/facts.json", lambda: lines(_facts(cluster, urls)))
     archive.gather("doctor.json", lambda: lines(map(attrs.asdict, examine_cluster(cluster, uses_tls))))
     for node in _nodes(cluster):
-        _add_broker(archive, cluster, node)
+        _add_broker(archive, cluster, node, urls.get(node.id))
 
 
-def _add_broker(archive: Archive, cluster: Cluster, node: BrokerNode) -> None:
-    values: dict[str, str] = {}
-    archive.gather(f"brokers/{node.id}/settings.json", lambda: lines(_settings(cluster, node, values)))
-    archive.gather(f"brokers/{node.id}/metrics.txt", lambda: _metrics(node, values))
+def _add_broker(archive: Archive, cluster: Cluster, node: BrokerNode, url: str | None) -> None:
+    archive.gather(f"brokers/{node.id}/settings.json", lambda: lines(_settings(cluster, node)))
+    archive.gather(f"brokers/{node.id}/metrics.txt", lambda: _metrics(node, url))
 
 
 def _nodes(cluster: Cluster) -> list[BrokerNode]:
@@ -152,37 +155,41 @@ def _mirrors(cluster: Cluster) -> Iterator[dict[str, object]]:
     yield from map(attrs.asdict, report.partitions)
 
 
-def _facts(cluster: Cluster) -> Iterator[dict[str, object]]:
+def _facts(cluster: Cluster, urls: dict[int, str]) -> Iterator[dict[str, object]]:
+    """Yield the facts that brokers tell; fill *urls* with the addresses of their HTTP listeners."""
     from kafkatx.cli.doctor.examination import broker_answers
 
     for broker, one in broker_answers(cluster).items():
+        if HTTP_URL in one.facts:
+            urls[broker] = one.facts[HTTP_URL]
         yield {"broker": broker, **attrs.asdict(one)}
 
 
-def _settings(cluster: Cluster, node: BrokerNode, values: dict[str, str]) -> Iterator[dict[str, object]]:
-    """Yield the settings that a broker shows; secrets have no value there. Fill *values* with them."""
+def _settings(cluster: Cluster, node: BrokerNode) -> Iterator[dict[str, object]]:
+    """Yield the settings that a broker shows; secrets have no value there."""
     from kafkatx.blocking.admin.configs import Configs
     from kafkatx.clientcore.admin.configs import Resource, ResourceType
 
     found = Configs(cluster).describe(Resource(ResourceType.BROKER, str(node.id)))
     for name, entry in found.items():
         if not entry.sensitive and entry.value is not None:
-            values[name] = entry.value
             yield {"name": name, "value": entry.value, "source": entry.source.name}
 
 
-def _metrics(node: BrokerNode, values: dict[str, str]) -> str:
+def _metrics(node: BrokerNode, url: str | None) -> str:
     """Return the page of metrics of a broker.
 
+    :param url: the address that the broker tells, for programs on its machine.
     :raises OSError: it has no HTTP listener, or that does not answer.
     """
-    first = values.get("http.listeners", "").split(",")[0]
-    scheme, _, address = first.partition("://")
-    if not address:
-        raise OSError("the broker has no HTTP listener")
-    host, _, port = address.rpartition(":")
-    host = host if host not in ("", "0.0.0.0", "[::]") else node.host
-    with urllib.request.urlopen(f"{scheme.lower()}://{host}:{port}/metrics", timeout=HTTP_S) as answer:
+    if url is None:
+        raise OSError("the broker has no HTTP listener, or does not tell where it is")
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback(host):
+        host = node.host  # the same unless the broker is on another machine
+    page = f"{parts.scheme}://{bracketed(host)}:{parts.port}/metrics"
+    with urllib.request.urlopen(page, timeout=HTTP_S) as answer:
         data: bytes = answer.read(METRICS_BYTES)
     return data.decode("utf-8", "replace")
 

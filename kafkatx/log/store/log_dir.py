@@ -169,10 +169,15 @@ class LogDir:
 
     def _remove(self, path: str, removed: Callable[[], None]) -> None:
         done = self.run(partial(self.files.remove_tree, path), f"removing {path}")
-        done.addCallbacks(
-            lambda _: removed(),
-            lambda failure: self.log.failure("removing {path} failed", failure, path=path),
-        )
+        done.addCallbacks(lambda _: removed(), self._not_removed, errbackArgs=(path,))
+
+    def _not_removed(self, failure: Failure, path: str) -> None:
+        if isinstance(failure.value, OSError):
+            self.log.error(
+                "{path} was not removed: {error}; the next start does it", path=path, error=failure.value
+            )
+        else:
+            self.log.failure("removing {path} failed", failure, path=path)
 
     def cancel_removals(self) -> None:
         """Remove nothing that is still waiting: the store is closed."""

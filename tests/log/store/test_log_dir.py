@@ -59,6 +59,11 @@ class BadFiles(QuickFiles):
         self._check("make_dirs", path)
         super().make_dirs(path)
 
+    def remove_tree(self, path: str) -> None:
+        """Remove or fail."""
+        self._check("remove_tree", path)
+        super().remove_tree(path)
+
     def names(self, path: str) -> list[str]:
         """List or fail."""
         self._check("names", path)
@@ -147,6 +152,18 @@ class PlaceTests(StoreCase, SynchronousTestCase):
         with open(os.path.join(self.second, "recovery-point-offset-checkpoint")) as file:
             self.assertIn("t 1 1", file.read())
         self.check_offline("writing checkpoints", events)
+
+    def test_remove(self) -> None:
+        """Deleted partitions that cannot be removed take the dir offline; a line each, and no traceback."""
+        for number in (0, 2):
+            self.result(self.store.delete(TopicPartition("t", number)))
+        self.files.failing, self.files.error = {"remove_tree"}, errno.EPERM
+        with capturedLogs() as events:
+            self.clock.advance(2)
+        self.assertIsNotNone(self.store.dirs[0].error)
+        lines = [event for event in events if event["log_level"] == LogLevel.error]
+        self.assertEqual([str(line["error"]).partition("]")[0] for line in lines], ["[Errno 1"] * 2)
+        self.assertEqual([event for event in events if "log_failure" in event], [])
 
     def test_create(self) -> None:
         """A log that cannot be made in one dir is made in another, and the first goes offline."""

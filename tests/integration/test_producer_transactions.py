@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import random
 import subprocess
 import sys
@@ -21,6 +20,9 @@ from tests.integration.producer_transactions import OlderProtocol, ProducerTrans
 from tests.ports import free_port
 
 RECORDS = 6000
+KILLED_AFTER = 900
+"""The copier is killed each time when it has copied that many more."""
+
 COPY_S = 60.0
 
 _SHARED: list[EmbeddedBroker] = []
@@ -73,7 +75,7 @@ class _OurBroker(ProducerTransactions):
         return [value.decode() for batch in batches for value in batch.column("value").to_pylist()]
 
     def test_copier(self) -> None:
-        """A copier that is killed at random, and the broker once, leaves each record once in its output."""
+        """A copier that is killed amid its work, and the broker, leave each record once in the output."""
         source, values = new_topic(), [b"%04d" % number for number in range(RECORDS)]
         with Cluster(self.bootstrap) as cluster:
             Admin(cluster).create_topic(source, partitions=2)
@@ -84,11 +86,15 @@ class _OurBroker(ProducerTransactions):
         command += [source, self.topic, self.name, *([] if self.implicit else ["older"])]
         chance, end = random.Random(5), time.monotonic() + COPY_S
         starts = 0
-        while time.monotonic() < end and len(self.read(ended=False)) < RECORDS:
+
+        def lacks(count: int) -> bool:
+            return time.monotonic() < end and len(self.read(ended=False)) < count
+
+        while lacks(RECORDS):
             copier = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             starts += 1
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                copier.wait(chance.uniform(0.9, 1.6) if starts < 6 else 10.0)
+            while copier.poll() is None and lacks(min(RECORDS, KILLED_AFTER * starts)):
+                time.sleep(chance.uniform(0.01, 0.1))
             copier.kill()
             copier.wait()
             if starts == 2:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable, Collection, Sequence
+from math import inf
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
@@ -64,7 +65,7 @@ class Logins:
         self._delay_s = delay_s
         self._brokers = brokers
         self._key = secrets.token_bytes(32)
-        self._kept: dict[bytes, tuple[float, str]] = {}
+        self._kept: dict[bytes, tuple[float, str, float]] = {}
         self._checks: dict[bytes, list[Deferred[Login]]] = {}
         self._of_client: dict[str, int] = {}
 
@@ -75,7 +76,7 @@ class Logins:
         """
         header = call.headers.get("authorization")
         if header is not None:
-            return Session(await self._principal(header, call.client), call.session.listener)
+            return Session((await self.login(header, call.client)).principal, call.session.listener)
         if call.session.principal == NOBODY.principal:
             raise self._refused("log in")
         return spoken_for(call, self._brokers)
@@ -84,20 +85,31 @@ class Logins:
         """Check each login again at its next request: users have changed."""
         self._kept.clear()
 
-    async def _principal(self, header: str, client: str) -> str:
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the schemes."""
+        return [scheme.name for scheme in self._schemes]
+
+    async def login(self, header: str, client: str) -> Login:
+        """Return the login of a header ``Authorization``.
+
+        :param client: the address of the client.
+        :raises WebError: 401: it is wrong; 503: it cannot be checked now.
+        """
         attempt = next(filter(None, (scheme.read(header) for scheme in self._schemes)), None)
         if attempt is None:
             hints = " or ".join(scheme.hint for scheme in self._schemes)
             raise self._refused(f"Authorization must be {hints}")
         key = hmac.digest(self._key, header.encode("utf-8", "surrogatepass"), "sha256")
-        ends_s, principal = self._kept.get(key, (0.0, ""))
-        if self._clock.seconds() < ends_s:
-            return principal
+        now_s = self._clock.seconds()
+        kept_until_s, principal, ends_s = self._kept.get(key, (0.0, "", inf))
+        if now_s < kept_until_s:
+            return Login(principal, None if ends_s == inf else ends_s - now_s)
         if key not in self._checks:
             self._begin(key, attempt, client)
         waiting: Deferred[Login] = Deferred()
         self._checks[key].append(waiting)
-        return (await waiting).principal
+        return await waiting
 
     def _refused(self, why: str) -> WebError:
         """Return the error of a request that is not logged in."""
@@ -150,8 +162,9 @@ class Logins:
         self._kept.pop(key, None)
         if len(self._kept) >= MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        kept_s = KEPT_S if login.left_s is None else min(KEPT_S, login.left_s)
-        self._kept[key] = self._clock.seconds() + kept_s, login.principal
+        now_s = self._clock.seconds()
+        ends_s = inf if login.left_s is None else now_s + login.left_s
+        self._kept[key] = min(now_s + KEPT_S, ends_s), login.principal, ends_s
 
 
 class Certificates:

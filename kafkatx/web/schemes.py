@@ -39,10 +39,12 @@ CheckToken: TypeAlias = Callable[[str], "Deferred[Login]"]
 class Scheme(Protocol):
     """A scheme.
 
+    :ivar name: its name in ``kafkatx.http.authentication``.
     :ivar challenge: the value of ``WWW-Authenticate`` that asks for it.
     :ivar hint: what a header has to be.
     """
 
+    name: str
     challenge: str
     hint: str
 
@@ -53,6 +55,7 @@ class Scheme(Protocol):
 class Basic:
     """User names and passwords."""
 
+    name = "basic"
     challenge = 'Basic realm="kafkatx", charset="UTF-8"'
     hint = "Basic, with user and password in base64"
 
@@ -77,6 +80,7 @@ class Basic:
 class Bearer:
     """Tokens of an issuer."""
 
+    name = "bearer"
     challenge = 'Bearer realm="kafkatx"'
     hint = "Bearer, with a token"
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
+
+from tests.broker.logins.tokens.issuer import ISSUER, key_set, token
 from tests.browser.case import BrowserCase
 from tests.browser.page import Page
 from tests.until import until
@@ -60,6 +64,29 @@ class LoginTests(BrowserCase):
         page.click(seen)
         until(lambda: page.rows(f"Records of {seen}"), "the record")
         self.assertFalse(page.has("Delete"))
+
+    def test_token(self) -> None:
+        """A token of the issuer is pasted; where there are passwords, too, people choose."""
+        keys = os.path.abspath(self.mktemp())
+        with open(keys, "wb") as file:
+            file.write(key_set("a"))
+        tokens = {
+            "sasl.oauthbearer.jwks.endpoint.url": f"file://{keys}",
+            "sasl.oauthbearer.expected.issuer": ISSUER,
+        }
+        for ways in ("bearer", "basic,bearer"):
+            page = self.page_of(self.start({**SECURED, **tokens, "kafkatx.http.authentication": ways}))
+            page.open("users")
+            if "basic" in ways:
+                page.field("Token").send_keys(" ")
+            page.fill("Access token", token(iat=int(time.time()) - 60, exp=int(time.time()) - 30))
+            page.click("Log in")
+            page.sees("the token is wrong, or has expired")
+            page.fill("Access token", token(iat=int(time.time()), exp=int(time.time()) + 300))
+            page.click("Log in")
+            page.sees("User:alice")
+            page.click("Log out")
+            page.sees("Users of this Kafka cluster log in here")
 
 
 class ReadOnlyTests(BrowserCase):

@@ -160,6 +160,19 @@ class LoginsTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(second).principal, "User:ann")
         self.assertEqual(len(self.checks), 1)
 
+    def test_ends(self) -> None:
+        """A login tells for how long it goes on, also when it is kept."""
+        for header, expected in (
+            ("Bearer ann.50", (50.0, 45.0)),
+            (basic("ann", "p"), (None, None)),
+        ):
+            for passed_s, left_s in zip((0, 5), expected, strict=True):
+                self.clock.advance(passed_s)
+                asked = Deferred.fromCoroutine(self.logins.login(header, "c"))
+                self.clock.advance(0)
+                self.assertEqual(self.successResultOf(asked), Login("User:ann", left_s))
+        self.assertEqual((len(self.checks), self.logins.names), (2, ["basic", "bearer"]))
+
     def test_limits(self) -> None:
         """One address, and all together, can have a limited number of logins checked; others wait outside."""
         self.held = []

@@ -20,7 +20,7 @@ def session_routes(parts: ConsoleParts, access: Access) -> Sequence[Route]:
 
     def show(session: Session | None) -> dict[str, object]:
         return {
-            "authentication": "password" if access.has_logins else "none",
+            "authentication": access.ways,
             "principal": None if session is None else session.principal,
             "readOnly": parts.actions.read_only,
             "messages": broker.config[n.CONSOLE_MESSAGES],
@@ -35,13 +35,20 @@ def session_routes(parts: ConsoleParts, access: Access) -> Sequence[Route]:
 
     async def log_in(call: Call) -> Answer:
         fields = Fields.of(call)
-        session, headers = await access.log_in(call, fields.text("username"), fields.text("password"))
+        if fields.has("token"):
+            session, headers = await access.log_in_with(call, fields.text("token"))
+        else:
+            session, headers = await access.log_in(call, fields.text("username"), fields.text("password"))
         return Answer(200, as_json(show(session)), headers=headers)
 
     def log_out(call: Call) -> Answer:
         return Answer(200, as_json({}), headers=access.log_out(call))
 
-    body = {"username": "name of the user", "password": "their password"}
+    body = {
+        "username": "name of the user",
+        "password": "their password",
+        "token": "a token, instead of both",
+    }
     return [
         Route("GET", "/session", get, "Tell who the user is, and what this console does", public=True),
         Route("POST", "/session", log_in, "Log in", body=body, public=True),

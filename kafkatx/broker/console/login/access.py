@@ -10,8 +10,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
-import attrs
-
 from kafkatx.broker.console.errors import ConsoleError
 from kafkatx.broker.console.login.sessions import LONGEST_S, Sessions, read_cookie
 from kafkatx.net.requests import NOBODY, Session
@@ -20,8 +18,12 @@ from kafkatx.web.logins import Certificates, Logins
 
 AUTHORIZATION = "authorization"
 
-MOST_CHARACTERS = 1000
-"""The longest user name or password."""
+MOST_CHARACTERS, MOST_TOKEN = 1000, 16_000
+"""Characters of a user name or a password, and of a token, at most."""
+
+WRONG_TOKEN = "the token is wrong, or has expired"
+
+NONE, PASSWORD, TOKEN, BOTH = "none", "password", "token", "both"
 
 
 class Access:
@@ -40,9 +42,10 @@ class Access:
         self._secure = secure
 
     @property
-    def has_logins(self) -> bool:
-        """True if users have to log in."""
-        return self._logins is not None
+    def ways(self) -> str:
+        """The ways in which people log in: with a password, with a token, or with either; or they do not."""
+        names = () if self._logins is None else tuple(self._logins.names)
+        return {(): NONE, ("basic",): PASSWORD, ("bearer",): TOKEN}.get(names, BOTH)
 
     async def session(self, call: Call) -> Session | None:
         """Return the session of a request; None if its client has to log in.
@@ -75,20 +78,35 @@ class Access:
 
         :raises ConsoleError: 400: there are no logins; 401: user or password is wrong; 503: too many at once.
         """
-        if self._logins is None:
-            raise ConsoleError(400, "INVALID_REQUEST", "this listener has no logins: nobody needs a session")
         if not user or ":" in user or max(len(user), len(password)) > MOST_CHARACTERS:
             raise ConsoleError(401, "LOGIN_FAILED", "wrong user or password")
         basic = base64.b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()
-        asked = attrs.evolve(call, headers={AUTHORIZATION: f"Basic {basic}"})
+        return await self._begin(call, f"Basic {basic}", user, "wrong user or password")
+
+    async def log_in_with(self, call: Call, token: str) -> tuple[Session, Mapping[str, str]]:
+        """Begin a session that ends with a token of an issuer; return as :meth:`log_in` does.
+
+        :raises ConsoleError: as :meth:`log_in` does.
+        """
+        if len(token) > MOST_TOKEN or len(token.split()) != 1:
+            raise ConsoleError(401, "LOGIN_FAILED", WRONG_TOKEN)
+        return await self._begin(call, f"Bearer {token.strip()}", "", WRONG_TOKEN)
+
+    async def _begin(
+        self, call: Call, header: str, user: str, refusal: str
+    ) -> tuple[Session, Mapping[str, str]]:
+        if self._logins is None:
+            raise ConsoleError(400, "INVALID_REQUEST", "this listener has no logins: nobody needs a session")
         try:
-            session = await self._logins.session(asked)
+            login = await self._logins.login(header, call.client)
         except WebError as error:
             if error.status == 401:
-                raise ConsoleError(401, "LOGIN_FAILED", "wrong user or password") from None
+                raise ConsoleError(401, "LOGIN_FAILED", refusal) from None
             raise
-        token = self.sessions.begin(user, session)
-        return session, {"Set-Cookie": self._with_cookie(token, round(LONGEST_S))}
+        session = Session(login.principal, call.session.listener)
+        most_s = LONGEST_S if login.left_s is None else min(LONGEST_S, login.left_s)
+        token = self.sessions.begin(user, session, most_s)
+        return session, {"Set-Cookie": self._with_cookie(token, round(most_s))}
 
     def log_out(self, call: Call) -> Mapping[str, str]:
         """End the session of a request; return the headers that have the browser forget it."""

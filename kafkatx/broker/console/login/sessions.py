@@ -45,12 +45,16 @@ class Sessions:
         """Return the number of sessions, ended ones among them."""
         return len(self._logins)
 
-    def begin(self, user: str, session: Session) -> str:
-        """Begin a session; return its token."""
+    def begin(self, user: str, session: Session, most_s: float = LONGEST_S) -> str:
+        """Begin a session; return its token.
+
+        :param user: the user with whose credentials it ends; empty if it was begun otherwise.
+        :param most_s: seconds after which it ends, at most :data:`LONGEST_S`.
+        """
         token, now_s = secrets.token_urlsafe(32), self._seconds()
         if len(self._logins) >= self._most:
             del self._logins[next(iter(self._logins))]
-        self._logins[_digest(token)] = _Login(user, session, now_s + LONGEST_S, now_s)
+        self._logins[_digest(token)] = _Login(user, session, now_s + min(most_s, LONGEST_S), now_s)
         return token
 
     def find(self, token: str) -> Session | None:

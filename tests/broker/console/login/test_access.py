@@ -12,11 +12,15 @@ from twisted.internet.defer import Deferred, fail, succeed
 from kafkatx.net.requests import Session
 from kafkatx.web.calls import Call
 from kafkatx.web.logins import Logins
-from kafkatx.web.schemes import Basic, Login
+from kafkatx.web.schemes import Basic, Bearer, Login, Scheme
 from tests.broker.console.case import ConsoleCase
 
 WRONG = {"username": "ann", "password": "wrong"}
 RIGHT = {"username": "ann", "password": "r:ight"}
+BASIC = Basic(lambda user, password: succeed(Login(f"User:{user}")))
+BEARER = Bearer(
+    lambda token: succeed(Login("User:bob", 300.0)) if token == "right" else fail(UnauthorizedLogin())
+)
 CERTIFICATE = Session("User:CN=ann", "HTTPS")
 
 
@@ -79,6 +83,41 @@ class AccessTests(ConsoleCase):
             self.change("POST", "/session", body, 400)
         for user in ("", "a:b", "a" * 2000):
             self.change("POST", "/session", {"username": user, "password": "r:ight"}, 401)
+
+    def test_ways(self) -> None:
+        """A page knows whether it asks for a password, a token, or lets people choose."""
+        both: list[Scheme] = [BASIC, BEARER]
+        for schemes, ways in ((both, "both"), (both[1:], "token"), (both[:1], "password")):
+            logins = Logins(schemes, self.clock, self.log, 0.1, list)
+            self.application = self.console.application(logins, False)
+            self.assertEqual(self.get("/session")["authentication"], ways)
+        self.application = self.console.application(None, False)
+        self.assertEqual(self.get("/session")["authentication"], "none")
+        self.change("POST", "/session", {"token": "right"}, 400)
+
+    def test_token(self) -> None:
+        """A session that was begun with a token ends with it, and not with changed passwords."""
+        logins = Logins([BEARER], self.clock, self.log, 0.1, list)
+        self.application = self.console.application(logins, False)
+        answer = self.request("POST", "/console/api/v1/session", {"token": " right\n"})
+        self.assertEqual(self.value(answer)["principal"], "User:bob")
+        cookie, *flags = answer.headers["Set-Cookie"].split("; ")
+        self.assertIn("Max-Age=300", flags)
+        before: Any = Mock(scram_credentials={"bob": {"SCRAM-SHA-256": "1"}})
+        self.console._changed(Mock(before=before, after=Mock(scram_credentials={})))
+        self.clock.advance(299)
+        self.assertEqual(self.principal(cookie), "User:bob")
+        self.clock.advance(1)
+        self.assertIsNone(self.principal(cookie))
+
+    def test_wrong_token(self) -> None:
+        """A wrong token, none and too long a one get the same answer; passwords are not looked at."""
+        self.application = self.console.application(Logins([BEARER], self.clock, self.log, 0.1, list), False)
+        for token in ("wrong", "", " ", "right right", "x" * 20_000):
+            found = self.change("POST", "/session", {"token": token}, 401)
+            self.assertEqual(found["error"]["code"], "LOGIN_FAILED")
+        self.change("POST", "/session", RIGHT, 401)
+        self.change("POST", "/session", {"token": 1}, 400)
 
     def test_certificate(self) -> None:
         """A client with a certificate need not log in."""

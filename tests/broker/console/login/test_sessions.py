@@ -49,6 +49,16 @@ class SessionsTests(SynchronousTestCase):
             passed_s += 50
         self.assertEqual(passed_s, LONGEST_S)
 
+    def test_ends(self) -> None:
+        """A session ends with the login that it was begun with, and never later than one day."""
+        short, long = (self.sessions.begin("", ANN, most_s) for most_s in (60.0, 10 * LONGEST_S))
+        self.clock.advance(59)
+        self.assertIsNotNone(self.sessions.find(short))
+        self.clock.advance(1)
+        self.assertIsNone(self.sessions.find(short))
+        self.assertEqual(self.sessions._logins[next(iter(self.sessions._logins))].ends_s, LONGEST_S)
+        self.assertIsNotNone(self.sessions.find(long))
+
     def test_most(self) -> None:
         """A login too many ends the session that was not used for longest."""
         first, second, third = (self.sessions.begin("ann", ANN) for _ in range(3))

@@ -39,15 +39,15 @@ export async function loadSession() {
   }
 }
 
-/** Log in; fails with ApiError. */
-export async function logIn(username, password) {
-  accept(await api.post("session", { username, password }));
+/** Log in with {username, password} or {token}; fails with ApiError. */
+export async function logIn(credentials) {
+  accept(await api.post("session", credentials));
   loginNeeded.value = false;
 }
 
 /** Log out. */
 export async function logOut() {
   await api.delete("session");
-  session.value = null;
+  session.value = { ...session.value, principal: null };
   loginNeeded.value = true;
 }

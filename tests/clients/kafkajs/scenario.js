@@ -5,7 +5,7 @@ const assert = require('node:assert/strict')
 const { Kafka, CompressionTypes, logLevel } = require('kafkajs')
 const admin = require('./administration')
 const member = require('./member')
-const { COUNT, PARTITIONS, newName, values, check, collect } = require('./shared')
+const { COUNT, PARTITIONS, newName, values, check, collect, until } = require('./shared')
 
 const [, what, bootstrap, ...rest] = process.argv.slice(2)
 const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.NOTHING, clientId: 'scenario' })
@@ -92,8 +92,11 @@ const features = {
     }
     await producer.disconnect()
     check(await readAll(topic, { readUncommitted: false }), values('b'))
-    const told = await admin.withAdmin(kafka, a => a.fetchOffsets({ groupId, topics: [topic] }))
-    assert.equal(told[0].partitions.find(p => p.partition === 0).offset, '7')
+    // the client does not wait for stable offsets (KIP-447)
+    await until('the offset is committed', async () => {
+      const told = await admin.withAdmin(kafka, a => a.fetchOffsets({ groupId, topics: [topic] }))
+      return told[0].partitions.find(p => p.partition === 0).offset === '7'
+    })
   },
 
   ...admin.features(kafka, produce, readAll),

@@ -301,9 +301,8 @@ class KafkaPython(Scenario):
             producer.flush(WAIT_S)
             end()
         self.check(self.read_all(topic, len(SENT), isolation_level="read_committed"), SENT)
-        consumer = self.consumer(
-            group, isolation_level="read_committed"
-        )  # it waits for stable offsets (KIP-447)
+        # one that reads committed records waits for stable offsets, too (KIP-447)
+        consumer = self.consumer(group, isolation_level="read_committed")
         place = TopicPartition(topic, 0)
         producer.begin_transaction()
         producer.send_offsets_to_transaction({place: OffsetAndMetadata(7, "", -1)}, consumer.group_metadata())

@@ -179,7 +179,7 @@ takeover: install .interop/jars
 # ONLY=security tries logins over TLS by each mechanism, and for MINUTES=0.5 logins again while a client produces.
 # CLIENTS="kcat aiokafka" chooses rows, FEATURE=transactions one feature, CONTROL=1 runs them against Apache Kafka
 # instead. BROKERS=3 runs them against a cluster with three copies of each topic, and then lets a leader die under
-# them; only that is written on the page. ONLY=features or ONLY=leader leaves the other out; ZOOKEEPER=1 lets leaders
+# them. ONLY=features or ONLY=leader leaves the other out; ZOOKEEPER=1 lets leaders
 # die in clusters with ZooKeeper.
 clients: install
 	@$(BIN)/python -m tests.clients --jobs $(or $(JOBS),2) --write $(if $(MINUTES),--minutes $(MINUTES)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(ONLY),--only $(ONLY)) \

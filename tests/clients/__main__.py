@@ -5,11 +5,10 @@
 Each NAME chooses the rows whose name begins so. The exit status is 1 if a feature failed. ``--write`` keeps
 the results beside this module and writes ``docs/clients.md`` anew from all that are kept.
 
-With ``--brokers 3`` topics have three copies, and :mod:`tests.clients.leader_dies` is tried, too; its results
-are kept, those of the features are not. ``--only features`` and ``--only leader`` leave the other out.
-``--only security`` tries :mod:`tests.clients.security` alone: logins, and for ``--minutes`` logins again.
-``--feature NAME`` tries only that one, and may be repeated. ``--zookeeper`` starts a ZooKeeper that keeps the
-state of the clusters whose leaders die.
+With ``--brokers 3`` topics have three copies, and :mod:`tests.clients.leader_dies` is tried, too. ``--only
+features`` and ``--only leader`` leave the other out. ``--only security`` tries :mod:`tests.clients.security`
+alone: logins, and for ``--minutes`` logins again. ``--feature NAME`` tries only that one; it may be repeated.
+``--zookeeper`` starts a ZooKeeper that keeps the state of the clusters whose leaders die.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from tests.clients.features import FAIL, FEATURES, MEMBERS, PASS, Outcome
 from tests.clients.leader_dies import BROKERS, LOCAL, ZOOKEEPER, Death, try_row
 from tests.clients.leader_rows import ROWS, Row
 from tests.clients.matrix import CLIENTS, Client
-from tests.clients.page import RESULTS, keep, keep_deaths, table, write_page
+from tests.clients.page import CLUSTER, RESULTS, keep, keep_deaths, table, write_page
 from tests.clients.runner import try_client
 from tests.clients.security import results as security
 from tests.clients.security.rows import ROWS as SECURITY_ROWS
@@ -162,8 +161,8 @@ def _features(asked: argparse.Namespace) -> bool:
             outcomes[client.name] = outcome
             _tell(client, outcome)
     sys.stdout.write("\n" + table({name: outcome.results for name, outcome in outcomes.items()}))
-    if asked.write and asked.brokers == 1:
-        keep(asked.broker, outcomes)
+    if asked.write and asked.brokers in (1, BROKERS):
+        keep(CLUSTER if asked.brokers == BROKERS else asked.broker, outcomes)
     return not any(outcome.failed for outcome in outcomes.values())
 
 

@@ -29,6 +29,9 @@ PAGE = os.path.join(ROOT, "docs", "clients.md")
 RESULTS = os.path.join(HERE, "results")
 _LEADER = {LOCAL: "leader.json", ZOOKEEPER: "leader_zookeeper.json"}
 
+CLUSTER = "kafkatx-3"
+"""The name under which results with three brokers are kept."""
+
 Results = Mapping[str, Result]
 Kept = dict[str, Outcome]
 
@@ -37,7 +40,8 @@ _HEAD = """\
 
 Unmodified clients against this broker, each asked for every feature in its own way. `make clients` runs the
 scenarios, in `tests/clients`, and writes this page; the Python clients and kcat are also among the tests.
-The column "control" tells how the same scenario went with Apache Kafka: a scenario that fails there is wrong.
+The column "three brokers" tells how the same scenarios went in a cluster, with three copies of each topic;
+"control" tells how they went with Apache Kafka: a scenario that fails there is wrong.
 
 """
 
@@ -71,7 +75,7 @@ def _cells(results: Results) -> list[str]:
 
 
 def load(broker: str) -> Kept:
-    """The results kept of a broker, ``kafkatx`` or ``apache``; empty where there are none."""
+    """The results kept of ``kafkatx``, ``apache`` or a cluster; empty where there are none."""
     path = os.path.join(RESULTS, f"{broker}.json")
     if not os.path.exists(path):
         return {}
@@ -184,16 +188,23 @@ def page(
     control: Kept,
     deaths: Mapping[str, Mapping[str, Death]] = MappingProxyType({}),
     logins: Mapping[str, Outcome] = MappingProxyType({}),
+    cluster: Mapping[str, Outcome] = MappingProxyType({}),
 ) -> str:
     """The text of ``docs/clients.md``."""
     rows = [
-        [name, outcome.version or "-", *_cells(outcome.results), _control(control.get(name))]
+        [
+            name,
+            outcome.version or "-",
+            *_cells(outcome.results),
+            _summary(cluster.get(name)),
+            _summary(control.get(name)),
+        ]
         for name, outcome in ours.items()
     ]
     meanings = [[f"{name}", meaning] for name, meaning in FEATURES.items()]
     return (
         _HEAD
-        + lines(["client", "version", *FEATURES, "control"], rows)
+        + lines(["client", "version", *FEATURES, "three brokers", "control"], rows)
         + "\n## What a feature is\n\n"
         + lines(["feature", "passes when"], meanings)
         + "\n## What failed, what is not offered, and what passed with a remark\n\n"
@@ -203,7 +214,7 @@ def page(
     )
 
 
-def _control(outcome: Outcome | None) -> str:
+def _summary(outcome: Outcome | None) -> str:
     if outcome is None:
         return NOT_TRIED
     failed = [name for name, found in outcome.results.items() if found.result == FAIL]
@@ -221,7 +232,13 @@ def _reasons(kept: Kept) -> str:
     return "".join(f"* {name}: {', '.join(features)}: {why}\n" for (name, why), features in reasons.items())
 
 
+def kept_page() -> str:
+    """The page of all results that are kept."""
+    logins = security.load(RESULTS)
+    return page(load("kafkatx"), load("apache"), load_all_deaths(), logins, load(CLUSTER))
+
+
 def write_page() -> None:
     """Write ``docs/clients.md`` from all results that are kept."""
     with open(PAGE, "w") as file:
-        file.write(page(load("kafkatx"), load("apache"), load_all_deaths(), security.load(RESULTS)))
+        file.write(kept_page())

@@ -9,7 +9,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from tests.clients import page
 from tests.clients.features import FAIL, FEATURES, NO_TOOLCHAIN, NOT_OFFERED, PASS, Outcome, Result
 from tests.clients.leader_dies import LOCAL, ZOOKEEPER, Death
-from tests.clients.security import results as security
 from tests.clients.toolchains import HERE
 
 
@@ -28,15 +27,7 @@ class PageTests(SynchronousTestCase):
         """The page is what the results in the repository give."""
         self.patch(page, "RESULTS", os.path.join(HERE, "results"))
         with open(page.PAGE) as file:
-            self.assertEqual(
-                file.read(),
-                page.page(
-                    page.load("kafkatx"),
-                    page.load("apache"),
-                    page.load_all_deaths(),
-                    security.load(page.RESULTS),
-                ),
-            )
+            self.assertEqual(file.read(), page.kept_page())
 
     def test_failure_is_told(self) -> None:
         """A failure is in the table, and its reason below."""
@@ -50,6 +41,14 @@ class PageTests(SynchronousTestCase):
         control.results["commit"] = Result(FAIL, "")
         text = page.page({"kcat": outcome(PASS)}, {"kcat": control})
         self.assertIn("fails: commit", text)
+
+    def test_three_brokers(self) -> None:
+        """What failed in a cluster is told beside what went well with one broker."""
+        cluster = outcome(PASS)
+        text = page.page({"kcat": outcome(PASS)}, {}, cluster={"kcat": cluster})
+        self.assertIn(f"{len(FEATURES)} pass", text)
+        cluster.results["group"] = Result(FAIL, "")
+        self.assertIn("fails: group", page.page({"kcat": outcome(PASS)}, {}, cluster={"kcat": cluster}))
 
     def test_keep(self) -> None:
         """Results of one client take the place of its older ones and leave those of others."""

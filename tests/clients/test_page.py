@@ -43,7 +43,7 @@ class PageTests(SynchronousTestCase):
         self.assertIn("fails: commit", text)
 
     def test_three_brokers(self) -> None:
-        """What failed in a cluster is told beside what went well with one broker."""
+        """A failure in a cluster is told beside what went well with one broker."""
         cluster = outcome(PASS)
         text = page.page({"kcat": outcome(PASS)}, {}, cluster={"kcat": cluster})
         self.assertIn(f"{len(FEATURES)} pass", text)

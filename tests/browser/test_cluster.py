@@ -42,7 +42,7 @@ class ClusterTests(BrowserCase):
         page.sees("Load")
         page.sees("from other brokers")
         page.open()
-        page.sees("is the busiest")
+        page.sees(", the busiest")
         page.sees_not("without broker")
 
     def test_silent(self) -> None:

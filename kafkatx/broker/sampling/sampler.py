@@ -70,6 +70,7 @@ class Sampler:
         self._topics_before: tuple[float, dict[str, tuple[float, float]]] | None = None
         self._topics: dict[str, tuple[float, float]] = {}
         self._lags: dict[str, float] = {}
+        self._lagged: frozenset[str] = frozenset()
 
     async def sample(self) -> Mapping[str, float]:
         """Return the samples of now; rates only from the second time on."""
@@ -93,7 +94,8 @@ class Sampler:
             }
             for name in nlargest(MOST_TOPICS, rates, key=lambda one: sum(rates[one])):
                 values[f"topicBytesIn:{name}"], values[f"topicBytesOut:{name}"] = rates[name]
-        for name in nlargest(MOST_GROUPS, self._lags, key=self._lags.__getitem__):
+        self._lagged = frozenset(nlargest(MOST_GROUPS, self._lags, key=self._lags.__getitem__))
+        for name in self._lagged:
             values[f"lag:{name}"] = self._lags[name]
         return values
 
@@ -147,7 +149,7 @@ class Sampler:
                 count += 1
                 members += group.member_count
                 lag = self._lag(shard.offsets.of(group_id))
-                if lag:
+                if lag or group_id in self._lagged:  # one that has caught up goes on, at 0
                     lags[group_id] = lag
                 if number % STEP == 0:
                     yield None

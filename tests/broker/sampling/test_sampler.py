@@ -99,6 +99,20 @@ class SamplerTests(BrokerTestCase):
         self.assertEqual((found["groups"], found["members"], found["lag"]), (2, 0, 7))
         self.assertEqual(self.sampler.named(), {"lag:behind": 7})
 
+    def test_caught_up(self) -> None:
+        """A group that has caught up is drawn on, at 0; one that never was behind is not."""
+        self.make_topic("t")
+        self.successResultOf(self.broker.groups.topic.ensure())
+        self.fill(*[b"x"] * 10)
+        self.commit("behind", 3)
+        self.commit("done", 10)
+        self.sample()
+        self.sampler.named()
+        self.commit("behind", 10)
+        for _ in range(3):
+            self.assertEqual(self.sample()["lag"], 0)
+            self.assertEqual(self.sampler.named(), {"lag:behind": 0})
+
     def test_topics(self) -> None:
         """The busiest topics have series of their own."""
         for number in range(MOST_TOPICS + 2):

@@ -41,7 +41,7 @@ const Problems = ({ problems }) =>
 
 /** The busiest broker of several, or how long the only one is up. */
 const busiest = ({ brokers, busiestBroker, uptimeMs }) =>
-  brokers.known > 1 && busiestBroker !== null ? `broker ${busiestBroker} is the busiest` : `up for ${duration(uptimeMs)}`;
+  brokers.known > 1 && busiestBroker !== null ? `broker ${busiestBroker}, the busiest` : `up for ${duration(uptimeMs)}`;
 
 const Numbers = ({ now }) => html`<div class="tiles">
   <${Tile} label="In" value=${quantity(now.rates.bytesInPerSecond, "bytes/s")}

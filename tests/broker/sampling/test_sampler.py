@@ -111,7 +111,8 @@ class SamplerTests(BrokerTestCase):
         self.commit("behind", 10)
         for _ in range(3):
             self.assertEqual(self.sample()["lag"], 0)
-            self.assertEqual(self.sampler.named(), {"lag:behind": 0})
+            lags = {name: lag for name, lag in self.sampler.named().items() if name.startswith("lag:")}
+            self.assertEqual(lags, {"lag:behind": 0})
 
     def test_topics(self) -> None:
         """The busiest topics have series of their own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from urllib.parse import quote, urlencode
 
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
@@ -32,6 +33,16 @@ const all = [...scope.querySelectorAll("table")];
 const table = all.find((one) => !caption || one.caption?.textContent === caption);
 return [...(table?.tBodies[0]?.rows ?? [])].map((row) => [...row.cells].map((cell) => cell.innerText.trim()));
 """
+
+
+STILL_S = 0.05
+"""Seconds in which what is clicked must not have moved: lists are drawn anew, with other rows there."""
+
+
+def _is_still(element: WebElement) -> bool:
+    before = element.rect
+    time.sleep(STILL_S)
+    return bool(element.rect == before)
 
 
 class Page:
@@ -103,7 +114,7 @@ class Page:
         def clicked() -> bool:
             found: WebElement | None = self.driver.execute_script(FIND, "control", text)
             try:
-                if found is None or not found.is_enabled():
+                if found is None or not found.is_enabled() or not _is_still(found):
                     return False
                 found.click()
             except (StaleElementReferenceException, WebDriverException):

@@ -35,6 +35,7 @@ class GroupTests(SharedCase):
         page = self.page
         page.open("groups")
         page.fill("Search groups", self.group)
+        until(lambda: [row[0] for row in page.rows("groups")] == [self.group], "it is the only one")
         page.click(self.group)
         until(lambda: self.offsets()[2:4] == ["20", "30"], "committed offset and end")
         page.sees("10 records")

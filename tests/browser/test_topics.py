@@ -57,6 +57,7 @@ class TopicTests(SharedCase):
         page = self.page
         page.open("topics", name, "settings")
         page.fill("Search settings", "retention.ms")
+        until(lambda: "retention.ms" in str(page.rows()[:1]), "the setting")
         page.click("Change retention.ms")
         page.fill("Value", "not a number")
         page.click("Set")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Api
+from kafkatx.broker.history.history import MOST_POINTS, MOST_SERIES
 from kafkatx.broker.history.packed import pack
 from kafkatx.broker.history.window import Window
 from kafkatx.broker.requests.context import RequestContext
@@ -19,18 +20,15 @@ from kafkatx.wire.messages.describe_samples import (
     SampledSeries,
 )
 
-MOST_SERIES, MOST_COUNT = 20, 1000
-"""Series and intervals of a request, at most."""
-
 
 def answer(
     broker: Broker, request: DescribeSamplesRequest, context: RequestContext
 ) -> DescribeSamplesResponse:
     """Tell the newest samples, and series over time."""
-    if len(request.series) > MOST_SERIES or not 0 <= request.count <= MOST_COUNT:
+    if len(request.series) > MOST_SERIES or not 0 <= request.count <= MOST_POINTS:
         raise RequestError(
             ErrorCode.INVALID_REQUEST,
-            f"at most {MOST_SERIES} series and {MOST_COUNT} intervals can be asked for",
+            f"at most {MOST_SERIES} series and {MOST_POINTS} intervals can be asked for",
         )
     if request.series and request.step_ms <= 0:
         raise RequestError(ErrorCode.INVALID_REQUEST, "intervals must be longer than 0 ms")

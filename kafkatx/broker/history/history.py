@@ -19,6 +19,9 @@ GRAINS = (Grain(1000, 600), Grain(10_000, 720), Grain(300_000, 2016))
 MOST_NAMED = 96
 """Series of topics and groups at the same time."""
 
+MOST_SERIES, MOST_POINTS = 20, 1000
+"""Series and intervals that a request may ask for."""
+
 
 class History:
     """The rings.

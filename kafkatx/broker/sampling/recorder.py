@@ -57,7 +57,6 @@ class Recorder:
         self._loop.clock = clock
         self._named_s = self._written_s = clock.seconds()
         self._sampled_s = -inf
-        self._first = True
         self._ended: Deferred[None] | None = None
 
     async def start(self) -> None:
@@ -80,12 +79,13 @@ class Recorder:
         if now_s - self.samples.looked_s > LOOKED_S and passed_s < UNSEEN_S - EARLY_S:
             return None
         self._sampled_s = now_s
-        return Deferred.fromCoroutine(self._round(min(passed_s, UNSEEN_S)))
+        seconds = 1 if passed_s == inf else max(1, round(min(passed_s, UNSEEN_S)))
+        return Deferred.fromCoroutine(self._round(seconds))
 
-    async def _round(self, passed_s: float) -> None:
+    async def _round(self, seconds: int) -> None:
         """Sample.
 
-        :param passed_s: the time since the last sample.
+        :param seconds: those since the last sample; 1 for the first one, as the broker was away before.
         """
         values = await self._sampler.sample()
         now_s = self._clock.seconds()
@@ -93,8 +93,7 @@ class Recorder:
         if now_s - self._named_s >= NAMED_S:
             self._named_s = now_s
             history.add_named(self._sampler.named())
-        history.add(self._now_ms(), values, 1 if self._first else max(1, round(passed_s)))
-        self._first = False
+        history.add(self._now_ms(), values, seconds)
         if self._file is not None and now_s - self._written_s >= WRITE_S:
             self._written_s = now_s
             await self._file.write(history)

@@ -121,9 +121,13 @@ class ClusterSamples:
         if response is None or not response.latest:
             return None
         try:
+            if [each.name for each in response.series] != request.series:
+                raise ValueError("its series are not those that were asked for")
             return {each.name: unpack(each.values, window.count) for each in response.series}
         except ValueError as error:
-            self._log.warn("broker {id} tells wrong samples: {error}", id=other.node.id, error=error)
+            self._broker.limited_log.warn(
+                "broker {id} tells wrong samples: {error}", id=other.node.id, error=error
+            )
             return None
 
     async def _ask(self, other: _Other, request: DescribeSamplesRequest) -> DescribeSamplesResponse | None:
@@ -135,11 +139,14 @@ class ClusterSamples:
             )
             if not response.error_code:
                 return response
-            error: object = response.error_message
-        except KafkaTXError as failure:
-            error = failure
+            self._broker.limited_log.warn(
+                "broker {id} refuses to tell its samples; charts of the console are without them: {error}",
+                id=node.id,
+                error=response.error_message,
+            )
+        except KafkaTXError as error:
+            self._log.debug("broker {id} does not tell its samples: {error}", id=node.id, error=error)
         other.silent_s = clock.seconds() + SILENT_S
-        self._log.debug("broker {id} does not tell its samples: {error}", id=node.id, error=error)
         return None
 
     def _follow(self) -> Sequence[_Other]:

@@ -103,18 +103,22 @@ class SamplesTests(SynchronousTestCase):
         self.assertIn(2, self.latest())
 
     def test_failures(self) -> None:
-        """No connection, an error and wrong samples are no samples; the others are told."""
+        """No connection, a refusal and wrong samples are no samples; the log tells of the latter two."""
         wrong = DescribeSamplesResponse(
             latest=[LatestSample("cpu", 2.0)], series=[SampledSeries("cpu", b"?")]
         )
-        for answer in (
-            fail(KafkaTXError("no connection")),
-            succeed(DescribeSamplesResponse(error_code=31, error_message="not allowed")),
-            succeed(DescribeSamplesResponse()),
-            succeed(wrong),
+        other = DescribeSamplesResponse(latest=wrong.latest, series=[SampledSeries("x", pack([1.0] * 3))])
+        for answer, lines in (
+            (fail(KafkaTXError("no connection")), 0),
+            (succeed(DescribeSamplesResponse(error_code=31, error_message="not allowed")), 1),
+            (succeed(DescribeSamplesResponse()), 0),
+            (succeed(wrong), 1),
+            (succeed(other), 1),
         ):
+            self.broker.limited_log.reset_mock()
             self.answers = lambda message, answer=answer: answer
             self.assertEqual(self.columns(), {1: [1.0] * 3})
+            self.assertEqual(self.broker.limited_log.warn.call_count, lines)
             self.clock.advance(SILENT_S)
 
     def test_gone(self) -> None:

@@ -10,12 +10,12 @@ from kafkatx.broker.console.api.lists import number
 from kafkatx.broker.console.errors import ConsoleError, invalid
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
-from kafkatx.broker.history.history import plan_window
+from kafkatx.broker.history.history import MOST_POINTS, MOST_SERIES, plan_window
 from kafkatx.broker.history.series import ROWS, find_series
 from kafkatx.broker.history.total import join_columns
 from kafkatx.web.calls import Call
 
-MOST_SERIES, MOST_POINTS, POINTS = 20, 1000, 300
+POINTS = 300
 HOUR_MS = 3_600_000
 LATEST_MS, MOST_ID = 2**53, 2**31 - 1
 

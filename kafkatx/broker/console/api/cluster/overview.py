@@ -77,7 +77,6 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
             "reactorIdle": round(latest["reactorIdle"], 3) if "reactorIdle" in latest else None,
             "busiestBroker": min(idle, key=idle.__getitem__, default=None),
             "connections": round(latest.get("connections", 0)),
-            "silentBrokers": sorted(set(state.brokers) - set(told)),
             "uptimeMs": round((broker.clock.seconds() - broker.began_s) * 1000),
             "problems": [attrs.asdict(problem) for problem in problems(broker, found, disks)],
         }

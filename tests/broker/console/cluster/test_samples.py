@@ -77,6 +77,16 @@ class SamplesTests(SynchronousTestCase):
         self.assertEqual(self.latest(), both)
         self.assertEqual(len(self.asked), 2)
 
+    def test_first(self) -> None:
+        """A broker of which nothing is known is waited for: the first page is whole."""
+        late: Deferred[Any] = Deferred()
+        self.answers = lambda message: late
+        asked = Deferred.fromCoroutine(self.samples.latest())
+        self.assertNoResult(asked)
+        self.told(DescribeSamplesRequest([], 0, 0, 0)).chainDeferred(late)
+        found = self.successResultOf(asked)
+        self.assertEqual(list(found), [1, 2])
+
     def test_over_time(self) -> None:
         """All brokers tell their values in the same window, or one does."""
         self.assertEqual(self.columns(), {1: [1.0] * 3, 2: [7.0] * 3})

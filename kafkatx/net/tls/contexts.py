@@ -121,8 +121,12 @@ def refusal(connection: SSL.Connection | None) -> str:
 
 def days_left(identity: Identity, now_s: float) -> float:
     """Return the days until the first certificate of a chain expires; negative if one has."""
-    now = datetime.fromtimestamp(now_s, timezone.utc)
-    return min((_end(one) - now).total_seconds() for one in identity.chain) / 86_400
+    return (end_s(identity) - now_s) / 86_400
+
+
+def end_s(identity: Identity) -> float:
+    """Return when the first certificate of a chain expires, in seconds since 1970."""
+    return min(_end(one).timestamp() for one in identity.chain)
 
 
 def _end(certificate: x509.Certificate) -> datetime:

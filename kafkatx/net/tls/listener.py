@@ -27,7 +27,7 @@ from kafkatx.interfaces import Worker
 from kafkatx.net.admission.held_off import HeldOff
 from kafkatx.net.requests import NOBODY
 from kafkatx.net.tls.connection import Below, TlsConnection
-from kafkatx.net.tls.contexts import days_left, server_context
+from kafkatx.net.tls.contexts import days_left, end_s, server_context
 from kafkatx.net.tls.handshakes import HandshakeLimits, Handshakes
 from kafkatx.tls.principals import PrincipalMapper, distinguished_name, parse_rules
 from kafkatx.tls.settings import Files, TlsSettings, Values, files_of, load_tls
@@ -229,7 +229,7 @@ class TlsListeners:
     def ends(self) -> list[tuple[str, float]]:
         """Return when each listener's certificate expires, the first of a chain: seconds since 1970."""
         return [
-            (each.listener, days_left(each.settings.identity, 0) * _DAY_S)
+            (each.listener, end_s(each.settings.identity))
             for each in self._certificates
             if each.settings.identity is not None
         ]

@@ -58,9 +58,16 @@ class ClientStart:
         self._settings = settings
         self._kazoo_log = KazooLog()
         self._stopped = False
+        self._is_refused = False
         self.wake = threading.Event()
         self.client: Client = make_client(settings, connect, negotiated, self._kazoo_log)
-        self.client.add_listener(lambda state: self.wake.set())
+        self.client.add_listener(self._changed)
+
+    def _changed(self, state: str) -> None:
+        """Take note of a new state, in the connection thread: AUTH_FAILED becomes CLOSED in a moment."""
+        if self.client.client_state == KeeperState.AUTH_FAILED:
+            self._is_refused = True
+        self.wake.set()
 
     def stop(self) -> None:
         """Make :meth:`run` fail with SessionExpired. From any thread."""
@@ -103,7 +110,7 @@ class ClientStart:
         """
         if self._stopped:
             raise SessionExpired("the session was closed")
-        if self.client.client_state == KeeperState.AUTH_FAILED:
+        if self._is_refused or self.client.client_state == KeeperState.AUTH_FAILED:
             raise self._refused()
         if not self.client.connected:
             return None

@@ -26,6 +26,7 @@ class FakeClient:
 
     def add_listener(self, listener: Callable[[str], None]) -> None:
         """Take a listener."""
+        self.listener = listener
 
     def start_async(self) -> None:
         """Connect."""
@@ -103,6 +104,14 @@ class ClientStartTests(SynchronousTestCase):
             "no ZooKeeper server of a:1,b:2 has answered for 25 s (Connection dropped: b:2: refused)",
         )
         self.assertEqual(self.time.now_s, 25.0)
+
+    def test_refused_and_closed(self) -> None:
+        """Wrong credentials are known also when the client has closed before anyone looks."""
+        self.patch(self.start.wake, "set", lambda: None)
+        self.client.client_state = KeeperState.AUTH_FAILED
+        self.client.listener("LOST")
+        self.client.client_state = KeeperState.CLOSED
+        self.assertRaises(NotAuthenticated, self.start.run)
 
     def test_refused(self) -> None:
         """Wrong credentials end the start at once: while connecting, and at the first request."""

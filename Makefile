@@ -35,7 +35,7 @@ SCALE ?=
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests lint docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard authorization
+.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests gates lint lint-style lint-types lint-imports docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard authorization
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -80,6 +80,7 @@ help:
 	@echo 'make bench-quick          some of them, small and once, into .interop/bench/quick (under ten minutes)'
 	@echo 'make bench-guard [BASE=COMMIT]  is the tree slower than a commit, by 10%? (some minutes; valgrind, too, where it is)'
 	@echo 'make lint                 ruff, mypy --strict, import-linter'
+	@echo 'make gates                lint, and the tests that read every docstring and the layout (a minute)'
 	@echo 'make docs                 build the documentation into docs/_build/html'
 	@echo 'make documents            write the generated pages and the sample settings anew'
 	@echo 'make clean                remove what was built; .venv and data stay'
@@ -117,10 +118,21 @@ demo-pipeline: install
 	@$(BIN)/python -m kafkatx.demo.pipeline $(if $(DROP),--drop) $(if $(KEEP),--keep '$(KEEP)') $(if $(INPUT),'$(INPUT)')
 
 lint: install
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint-style lint-types lint-imports
+
+lint-style:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+
+lint-types:
 	$(BIN)/mypy
+
+lint-imports:
 	$(BIN)/lint-imports
+
+# What is decided in a minute, before an hour of processors goes into the rest.
+gates: lint
+	@$(BIN)/python -m tests.run tests.test_english tests.test_layout
 
 docs: install
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
@@ -266,9 +278,10 @@ bench-quick: install
 bench-guard: install
 	@$(BIN)/python -m benchmarks.guard $(BASE)
 
-# None of the three writes what another reads, so they share the processors.
+# The gates stop the run. What comes after them writes nothing that another one reads.
 test: install
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint docs $(VENV)/spark.jsa
+	@$(MAKE) --no-print-directory gates
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target docs $(VENV)/spark.jsa
 	@$(MAKE) --no-print-directory tests
 
 # Not needed, but with it each Spark of the tests starts in half the time. Without it they start, too.
@@ -276,6 +289,6 @@ $(VENV)/spark.jsa: $(STAMP)
 	-@$(BIN)/python -m tests.spark_archive $@
 
 clean:
-	rm -rf build dist docs/_build kafkatx.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist docs/_build kafkatx.egg-info _trial_temp* _flaky .mypy_cache .ruff_cache .hypothesis
 	find kafkatx twisted tests -name __pycache__ -prune -exec rm -rf {} +
 	find kafkatx twisted -name dropin.cache -delete

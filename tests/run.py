@@ -25,14 +25,17 @@ SLOWEST = 20
 
 
 class TimedReporter(TreeReporter):
-    """trial's reporter for a terminal, which keeps what each test took.
+    """trial's reporter for a terminal, which keeps what each test took and the modules with a failed test.
 
     :ivar timed: seconds and id of each test.
+    :ivar failed_modules: dotted names, in the order in which they failed. A module that cannot be imported
+        is among them.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.timed: list[tuple[float, str]] = []
+        self.failed_modules: dict[str, None] = {}
         self._begun_s = 0.0
 
     def startTest(self, method: Any) -> None:
@@ -45,6 +48,21 @@ class TimedReporter(TreeReporter):
         super().stopTest(method)
         self.timed.append((time.monotonic() - self._begun_s, method.id()))
 
+    def addError(self, test: Any, error: Any) -> None:
+        """Report an error, and note the module."""
+        super().addError(test, error)
+        self.failed_modules[module_of(test)] = None
+
+    def addFailure(self, test: Any, failure: Any) -> None:
+        """Report a failure, and note the module."""
+        super().addFailure(test, failure)
+        self.failed_modules[module_of(test)] = None
+
+    def addUnexpectedSuccess(self, test: Any, todo: Any = None) -> None:
+        """Report a success that was marked as a failure, and note the module."""
+        super().addUnexpectedSuccess(test, todo)
+        self.failed_modules[module_of(test)] = None
+
     def slowest(self) -> str:
         """Return a line for each of the slowest tests, the slowest first: ``SECONDS s  TEST``."""
         found = sorted(self.timed, reverse=True)[:SLOWEST]
@@ -53,6 +71,15 @@ class TimedReporter(TreeReporter):
 
 SHOWN_S = 1.0
 """Tests that take less are not listed."""
+
+
+def module_of(test: Any) -> str:
+    """Return the dotted name of the module that has *test*.
+
+    For a module that cannot be imported trial makes a test whose id is the module's name.
+    """
+    name = type(test).__module__
+    return name if name.startswith("tests.") else str(test.id())
 
 
 def closing_line(result: TestResult) -> str:
@@ -99,6 +126,7 @@ def main(arguments: Sequence[str]) -> int:
     # run() is declared to give an IReporter; it gives what the factory made.
     result = cast(TimedReporter, TrialRunner(TimedReporter, workingDirectory=directory).run(suite))
     sys.stdout.write(result.slowest())
+    sys.stdout.write("".join(f"failed module: {name}\n" for name in result.failed_modules))
     sys.stdout.write(f"{processor_s():.1f} s of processors\n")
     sys.stdout.write(closing_line(result) + "\n")
     sys.stdout.flush()

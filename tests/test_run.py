@@ -6,6 +6,7 @@ from io import StringIO
 from unittest import TestSuite
 
 from twisted.trial.reporter import TestResult
+from twisted.trial.runner import TestLoader
 from twisted.trial.unittest import SynchronousTestCase
 
 from tests.run import SLOWEST, TimedReporter, closing_line, failed
@@ -64,6 +65,25 @@ class ClosingLineTests(SynchronousTestCase):
         """The exit status of main() counts the same tests."""
         self.assertEqual(failed(_run("passes", "fails", "errs", "unexpected", "skips")), 3)
         self.flushLoggedErrors(ZeroDivisionError)
+
+
+class FailedModulesTests(SynchronousTestCase):
+    def test_outcomes(self) -> None:
+        """A failure, an error and an unexpected success each name their module once; passing tests do not."""
+        for outcome in ("fails", "errs", "unexpected"):
+            reporter = TimedReporter(StringIO())
+            TestSuite([_Sample("passes"), _Sample(outcome), _Sample(outcome)])(reporter)
+            self.assertEqual(list(reporter.failed_modules), [__name__], outcome)
+        self.flushLoggedErrors(ZeroDivisionError)
+        reporter = TimedReporter(StringIO())
+        TestSuite([_Sample("passes"), _Sample("skips"), _Sample("expected")])(reporter)
+        self.assertEqual(list(reporter.failed_modules), [])
+
+    def test_import(self) -> None:
+        """A module that cannot be imported is named."""
+        reporter = TimedReporter(StringIO())
+        TestLoader().loadByName("tests.no_such_module")(reporter)
+        self.assertEqual(list(reporter.failed_modules), ["tests.no_such_module"])
 
 
 class SlowestTests(SynchronousTestCase):

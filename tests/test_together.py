@@ -8,7 +8,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from tests import together
-from tests.together import Counted, counted, jobs
+from tests.together import Counted, Job, counted, jobs, repeat
 
 
 class TogetherTests(SynchronousTestCase):
@@ -46,7 +46,62 @@ class TogetherTests(SynchronousTestCase):
 
     def test_run(self) -> None:
         """A job is run in a process of its own; one that cannot be loaded has failed."""
-        name, result, output, _ = together.run("tests.test_names")
-        self.assertEqual((name, result.failed), ("tests.test_names", 0), output)
-        self.assertGreater(result.passed, 0)
-        self.assertEqual(together.run("tests.no_such_module")[1].failed, 1)
+        job = together.run("tests.test_names")
+        self.assertEqual((job.name, job.counts.failed), ("tests.test_names", 0), job.output)
+        self.assertGreater(job.counts.passed, 0)
+        missing = together.run("tests.no_such_module")
+        self.assertEqual(missing.counts.failed, 1)
+        self.assertEqual(missing.modules_to_repeat, ["tests.no_such_module"])
+
+
+class RepeatTests(SynchronousTestCase):
+    """Modules that failed run once more."""
+
+    def setUp(self) -> None:
+        """Keep outputs in a folder of the test."""
+        self.repeated: list[str] = []
+        self.broken: set[str] = set()
+        self.patch(together, "LOGS", Path(self.mktemp()))
+
+    def again(self, module: str, most_s: float) -> Job:
+        """Stand in for a second run: modules in ``broken`` fail again."""
+        self.repeated.append(module)
+        counts = Counted(8, 2, 0) if module in self.broken else Counted(10, 0, 1)
+        return Job(module, counts, f"second output of {module}", 1.0)
+
+    def job(self, name: str, *failed: str) -> Job:
+        """Return a job that ran 50 tests, of which two failed in the modules *failed*."""
+        return Job(name, Counted(50, 2, 0), "".join(f"failed module: {module}\n" for module in failed), 1.0)
+
+    def test_race(self) -> None:
+        """A module that passes the second time is flaky: its tests have passed, and both outputs are kept."""
+        mended, flaky = repeat([self.job("tests.wire", "tests.wire.test_a")], self.again)
+        self.assertEqual(self.repeated, ["tests.wire.test_a"])
+        self.assertEqual((mended, flaky), ({"tests.wire": Counted(52, 0, 0)}, ["tests.wire.test_a"]))
+        first, second = (together.LOGS / f"tests.wire.test_a.{run}.log" for run in ("first", "second"))
+        self.assertEqual(first.read_text(), "failed module: tests.wire.test_a\n")
+        self.assertEqual(second.read_text(), "second output of tests.wire.test_a")
+
+    def test_defect(self) -> None:
+        """A job with a module that fails again stays failed, though its other module passes."""
+        self.broken = {"tests.b"}
+        mended, flaky = repeat([self.job("tests.a tests.b", "tests.a", "tests.b")], self.again)
+        self.assertEqual((mended, flaky), ({}, ["tests.a"]))
+
+    def test_crash(self) -> None:
+        """A job that does not say which module failed runs again as a whole, and its new counts are taken."""
+        crashed = Job("tests.a tests.b", Counted(0, 1, 0), "Segmentation fault\n", 1.0)
+        mended, flaky = repeat([crashed], self.again)
+        self.assertEqual((mended, flaky), ({crashed.name: Counted(20, 0, 2)}, ["tests.a", "tests.b"]))
+
+    def test_many(self) -> None:
+        """Many failed modules are no races: none runs again."""
+        names = [f"tests.m{number}" for number in range(together.MOST_AGAIN + 1)]
+        self.assertEqual(repeat([self.job("tests.m", *names)], self.again), ({}, []))
+        self.assertEqual(self.repeated, [])
+
+    def test_time(self) -> None:
+        """A second run has a bound: a module that hangs has failed."""
+        job = together.run("tests.test_names", 0.01)
+        self.assertEqual(job.counts, Counted(0, 1, 0))
+        self.assertIn("did not end within", job.output)

@@ -74,12 +74,13 @@ SHOWN_S = 1.0
 
 
 def module_of(test: Any) -> str:
-    """Return the dotted name of the module that has *test*.
+    """Return the dotted name of the module that has *test*: its id without class and method.
 
     For a module that cannot be imported trial makes a test whose id is the module's name.
     """
-    name = type(test).__module__
-    return name if name.startswith("tests.") else str(test.id())
+    name = str(test.id())
+    module, _, tested = name.rpartition(".")[0].rpartition(".")
+    return module if hasattr(sys.modules.get(module), tested) else name
 
 
 def closing_line(result: TestResult) -> str:

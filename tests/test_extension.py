@@ -176,4 +176,4 @@ class SettingsTests(PluginCase):
         """A client refuses a setting of a plugin that is not installed."""
         values = {"bootstrap.servers": "127.0.0.1:1", "kafkatx.plugin.shut.mark": "?"}
         with self.assertRaisesRegex(SettingError, "did you mean shout"):
-            client_cluster("producer", values, Clock(), None)
+            client_cluster("producer", values, {}, Clock(), None)

@@ -59,6 +59,16 @@ C = TypeVar(
 F = TypeVar("F", bound="_Client[Any]")
 
 
+def _running_loop() -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "no event loop is running: make the client inside a coroutine, for example the one that"
+            " asyncio.run() runs; kafkatx.client.threads has clients for programs without asyncio"
+        ) from None
+
+
 class _Facade(AsyncioFacade):
     """A facade that accepts asyncio coroutine functions as callbacks."""
 
@@ -92,9 +102,9 @@ class _Client(_Facade, Generic[C]):
         :param settings: by Kafka's names, with dots or underscores; *more* likewise.
         :param beside: another client whose connections it shares; close that one later.
         :raises SettingError: a setting is unknown or has a bad value.
-        :raises RuntimeError: no loop is running.
+        :raises RuntimeError: no loop is running: clients are made inside a coroutine.
         """
-        self._lease = ReactorLease(asyncio.get_running_loop())
+        self._lease = ReactorLease(_running_loop())
         self._closing: DeferredFuture[None] | None = None
         cluster = None if beside is None else beside.client.cluster
         try:

@@ -13,6 +13,7 @@ from kafkatx.client.discovery.bootstrap import bootstrap_addresses
 from kafkatx.client.plugins import check_plugin_settings
 from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import common
+from kafkatx.errors import SettingError
 from kafkatx.networkclient.cluster import Cluster
 
 P = ParamSpec("P")
@@ -49,14 +50,23 @@ async def gather_by_key(keys: Iterable[K], call: Callable[[K], Coroutine[Any, An
 
 
 def client_cluster(
-    kind: str, values: Mapping[str, object], reactor: IReactorTime | None, shared: Cluster | None
+    kind: str,
+    values: object,
+    more: Mapping[str, object],
+    reactor: IReactorTime | None,
+    shared: Cluster | None,
 ) -> tuple[ClientSettings, Cluster]:
     """Check the settings of a client; return them and the cluster that it uses.
 
+    :param values: the constructor's settings: a mapping, or else an error that says where the value belongs.
+    :param more: its other arguments, likewise settings.
     :param shared: the cluster of another client; ``bootstrap.servers`` need not be set then.
     :param reactor: None: that of *shared*, else the installed one.
     :raises SettingError: a setting is unknown or has a bad value.
     """
+    if not isinstance(values, Mapping):
+        raise SettingError(f"{values!r} is not a mapping of settings: {_ARGUMENTS[kind]}")
+    values = {**values, **more}
     if shared is None:
         settings = _checked(kind, values)
         reactor = reactor or _installed_reactor()
@@ -66,6 +76,15 @@ def client_cluster(
     if servers and not named:
         values = {**values, common.BOOTSTRAP_SERVERS.name: list(servers)}
     return _checked(kind, values), shared
+
+
+_NAMED_SETTINGS = "name each setting, for example bootstrap_servers='127.0.0.1:9092'"
+_ARGUMENTS = {
+    "admin": _NAMED_SETTINGS,
+    "consumer": "pass topics to subscribe(), for example consumer.subscribe(['events'])",
+    "producer": _NAMED_SETTINGS,
+}
+"""Advice for users of other libraries, whose clients have other arguments."""
 
 
 def _checked(kind: str, values: Mapping[str, object]) -> ClientSettings:

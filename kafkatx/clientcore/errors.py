@@ -36,6 +36,16 @@ class AuthenticationFailed(RequestError):
         super().__init__(code, message)
 
 
+class NotStarted(KafkaTXError):
+    """A client is used before it was started."""
+
+    def __init__(self, client: str = "client") -> None:
+        super().__init__(
+            f"the {client} is not started: call its start() first, or use it in a with statement"
+            " (async with for asyncio)"
+        )
+
+
 class ClientClosed(KafkaTXError):
     """The client was closed before the call was done, or is used after it was closed."""
 

@@ -32,6 +32,7 @@ KINDS: Mapping[str, Any] = {"producer": producer, "consumer": consumer, "admin":
 
 REFUSED = {
     "sasl.kerberos.": "there is no Kerberos (GSSAPI): use SCRAM-SHA-512",
+    "api.version": "the client asks each broker for the versions that it supports: leave it out",
     "group.protocol": "the classic protocol is the one that this client speaks: leave it out",
     "group.remote.assignor": "the classic protocol is the one that this client speaks, where a member "
     "assigns: set partition.assignment.strategy",

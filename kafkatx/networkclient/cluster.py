@@ -22,6 +22,7 @@ from kafkatx.clientcore.coordinators import GROUP, find_request, found_coordinat
 from kafkatx.clientcore.errors import (
     ClientClosed,
     ConnectionFailed,
+    NotStarted,
     RequestTimedOut,
     retriable,
 )
@@ -80,6 +81,7 @@ class Cluster:
         )
         self._coordinators: dict[tuple[str, int], int] = {}
         self._coordinator_lookups: SharedCall[int] = SharedCall()
+        self._started = False
         self._closing: Deferred[Any] | None = None
         self._pid = os.getpid()
         self._closed: Waiters[None] = Waiters()
@@ -98,8 +100,11 @@ class Cluster:
     def start(self) -> Deferred[Cluster]:
         """Request metadata for the first time; try each bootstrap server once.
 
-        Fires with this cluster; fails with ConnectionFailed if no bootstrap server answers.
+        Calls before this one fail with NotStarted.
+
+        :return: fires with this cluster; fails with ConnectionFailed if no bootstrap server answers.
         """
+        self._started = True
         return Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> Cluster:
@@ -217,6 +222,8 @@ class Cluster:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise ClientClosed("the client is closed")
+        if not self._started:
+            raise NotStarted
         check_process(self._pid)  # a fork must not write to its parent's connections
 
     async def _request_any(self, ask: Callable[[BrokerConnection], Awaitable[T]], lane: Lane = "") -> T:

@@ -66,8 +66,9 @@ class BridgeTests(SynchronousTestCase):
 
 class ClientTests(SynchronousTestCase):
     def test_no_loop(self) -> None:
-        """A client cannot be made outside of a loop."""
-        self.assertRaises(RuntimeError, Consumer)
+        """A client cannot be made outside of a loop; the error says where to make it."""
+        with self.assertRaisesRegex(RuntimeError, "inside a coroutine"):
+            Consumer()
 
     def test_bad_setting(self) -> None:
         """A client that could not be made keeps no reactor."""

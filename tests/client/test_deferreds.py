@@ -92,16 +92,28 @@ class ClusterTests(SynchronousTestCase):
     def test_own(self) -> None:
         """A client without another's cluster makes a new one of its settings."""
         clock = Clock()
-        settings, cluster = client_cluster("admin", {"bootstrap_servers": "a:1"}, clock, None)
+        settings, cluster = client_cluster("admin", {}, {"bootstrap_servers": "a:1"}, clock, None)
         self.assertIs(cluster.settings, settings)
         self.assertIs(cluster.reactor, clock)
-        self.assertRaises(SettingError, client_cluster, "admin", {}, clock, None)
+        self.assertRaises(SettingError, client_cluster, "admin", {}, {}, clock, None)
 
     def test_shared(self) -> None:
         """A client of another's cluster needs no servers in its settings; other settings are its own."""
         shared = Cluster(ClientSettings.load("producer", {"bootstrap.servers": "a:1,b:2"}), Clock())
-        settings, cluster = client_cluster("consumer", {"group_id": "g"}, None, shared)
+        settings, cluster = client_cluster("consumer", {"group_id": "g"}, {}, None, shared)
         self.assertIs(cluster, shared)
         self.assertEqual(settings[common.BOOTSTRAP_SERVERS], ("a:1", "b:2"))
-        settings, _ = client_cluster("consumer", {"bootstrap_servers": "c:3"}, None, shared)
+        settings, _ = client_cluster("consumer", {}, {"bootstrap_servers": "c:3"}, None, shared)
         self.assertEqual(settings[common.BOOTSTRAP_SERVERS], ("c:3",))
+
+    def test_arguments_of_other_libraries(self) -> None:
+        """A topic, an address and ``api_version`` each give an error that says what to write instead."""
+        for kind, values, more, advice in (
+            ("consumer", "events", {}, "consumer.subscribe(['events'])"),
+            ("producer", "127.0.0.1:9092", {}, "bootstrap_servers='127.0.0.1:9092'"),
+            ("admin", ["127.0.0.1:9092"], {}, "bootstrap_servers='127.0.0.1:9092'"),
+            ("producer", {}, {"api_version": (4, 0)}, "asks each broker for the versions"),
+        ):
+            with self.assertRaises(SettingError) as caught:
+                client_cluster(kind, values, {"bootstrap_servers": "a:1", **more}, Clock(), None)
+            self.assertIn(advice, str(caught.exception))

@@ -120,6 +120,10 @@ class SettingsTests(SynchronousTestCase):
         self.assertEqual(load(queue_time=9)[producer.LINGER_MS], 9)
         self.assertEqual(load(queue_time=9, linger_ms=1)[producer.LINGER_MS], 1)
         self.refused("producer", {"queue.time": -1}, "queue.time=-1")
+        for number, codec in ((0, "none"), (1, "gzip"), (2, "snappy"), ("gzip", "gzip")):
+            self.assertEqual(load(compression_codec=number)[producer.COMPRESSION_TYPE], codec)
+        self.refused("producer", {"compression.codec": 3}, "compression.codec=3")
+        load(queue_size=5000)
 
     def test_objects(self) -> None:
         """An object may be given in place of a class name, alone or in a list."""

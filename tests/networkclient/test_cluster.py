@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, RequestTimedOut
+from kafkatx.clientcore.errors import ClientClosed, ConnectionFailed, NotStarted, RequestTimedOut
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.wire.messages.find_coordinator import (
@@ -138,9 +138,26 @@ class RequestTests(ClusterTestCase):
         reply = self.network.result(self.cluster.request_controller(ListGroupsRequest()))
         self.assertEqual(reply.throttle_time_ms, 1)
         other = self.network.cluster()
+        starting = other.start()
         self.assertEqual(
             self.network.result(other.request_controller(ListGroupsRequest())).throttle_time_ms, 1
         )
+        self.network.result(starting)
+        self.network.result(other.close())
+
+    def test_not_started(self) -> None:
+        """Every call before start() fails at once, and says what to do."""
+        other = self.network.cluster()
+        for asked in (
+            other.request(1, ListGroupsRequest()),
+            other.request_any(ListGroupsRequest()),
+            other.request_controller(ListGroupsRequest()),
+            other.version_for(1, ListGroupsRequest),
+            Deferred.fromCoroutine(other.topic("t")),
+            Deferred.fromCoroutine(other.describe(None)),
+            Deferred.fromCoroutine(other.coordinator("g")),
+        ):
+            self.assertIn("call its start() first", str(self.failureResultOf(asked, NotStarted).value))
         self.network.result(other.close())
 
     def test_versions(self) -> None:

@@ -69,7 +69,7 @@ class Admin:
         :param cluster: a cluster to share, with its settings; it is not closed with the admin client.
         :raises SettingError: a setting is unknown or has a bad value.
         """
-        self.settings, self.cluster = client_cluster("admin", {**settings, **more}, reactor, cluster)
+        self.settings, self.cluster = client_cluster("admin", settings, more, reactor, cluster)
         self._owned = cluster is None
         self._destinations = Destinations(self.cluster, lane="" if self._owned else "admin")
         self.groups = Groups(self._destinations)

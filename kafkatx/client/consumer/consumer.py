@@ -63,7 +63,7 @@ class Consumer:
         :param cluster: a cluster to share; it is not closed with the consumer.
         :raises SettingError: a setting is unknown or has an invalid value.
         """
-        self.settings, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
+        self.settings, self.cluster = client_cluster("consumer", settings, more, reactor, cluster)
         self._owns_cluster = cluster is None
         self._parts = ConsumerAssembly(self.settings, self.cluster)
         self._subscriptions = self._parts.subscriptions
@@ -77,11 +77,12 @@ class Consumer:
 
     @deferred
     async def start(self) -> Consumer:
-        """Connect, and start to fetch.
+        """Connect, and start to fetch. Calls for records before that fail with NotStarted.
 
         Fires with the consumer; fails with ConnectionFailed if no broker answers: :meth:`close` it then.
         """
         self._check_open()
+        self._parts.poller.start()
         await self.cluster.start()
         self._check_open()
         self._parts.start()
@@ -229,10 +230,11 @@ class Consumer:
     async def position(self, partition: TopicPartition) -> int:
         """Return the offset of the next record to be delivered; waits until it is known.
 
-        Fails with NotAssigned, or with the error that prevents it from being known. A listener may also call
-        this while :meth:`close` revokes the partition.
+        Fails with NotStarted, NotAssigned, or with the error that prevents it from being known. A listener
+        may also call this while :meth:`close` revokes the partition.
         """
         self._check_not_ended()
+        self._parts.poller.check_started()
         position = self._subscriptions[partition]
         await self._parts.offset_resolver.wait_resolved(position)
         return position.position

@@ -15,7 +15,7 @@ from twisted.internet.task import deferLater
 from kafkatx.clientcore.consumer.partition_state import Delivery
 from kafkatx.clientcore.consumer.record import Record
 from kafkatx.clientcore.consumer.subscription_state import SubscriptionState
-from kafkatx.clientcore.errors import ClientClosed
+from kafkatx.clientcore.errors import ClientClosed, NotStarted
 from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.waiters import Waiters
 from kafkatx.types import TopicPartition
@@ -44,6 +44,7 @@ class Poller:
         """
         self.processed: Waiters[None] = Waiters()
         self.closed = False
+        self._started = False
         self._reactor = reactor
         self._subscriptions = subscriptions
         self._on_poll = on_poll
@@ -52,6 +53,15 @@ class Poller:
         self._busy = False
         self._waiter: Deferred[None] | None = None
         self._yielded_at = reactor.seconds()
+
+    def start(self) -> None:
+        """Accept calls for records."""
+        self._started = True
+
+    def check_started(self) -> None:
+        """Raise NotStarted before :meth:`start`, unless the consumer is closed already."""
+        if not self._started and not self.closed:
+            raise NotStarted("consumer")
 
     @property
     def busy(self) -> bool:
@@ -85,8 +95,10 @@ class Poller:
     def acquire(self) -> None:
         """Start a call for records.
 
+        :raises NotStarted: the consumer is not started, so there would never be a record.
         :raises KafkaTXError: another one is in progress.
         """
+        self.check_started()
         if self._busy:
             raise KafkaTXError("another call for records of this consumer is in progress: only one at a time")
         self._busy = True

@@ -65,11 +65,10 @@ class ConsumerConnector:
         :param cluster: a cluster to share; it is not closed with the connector.
         :raises SettingError: a setting is unknown or has a bad value.
         """
-        values = {**settings, **more}
-        self.settings, self.cluster = client_cluster("consumer", values, reactor, cluster)
+        self.settings, self.cluster = client_cluster("consumer", settings, more, reactor, cluster)
         self._owned = cluster is None
         # Automatic commits go to the balancer, not to the consumer's coordinator.
-        values = {name.replace("_", "."): value for name, value in values.items()}
+        values = {name.replace("_", "."): value for name, value in {**settings, **more}.items()}
         values[table.ENABLE_AUTO_COMMIT.name] = False
         self._consumer = StreamConsumer(values, cluster=self.cluster)
         self._balancer = configured_instance(self.settings, table.BALANCER, IBalancer)
@@ -99,6 +98,7 @@ class ConsumerConnector:
 
         To be called once per connector, because each call would make the whole group rebalance.
 
+        :raises NotStarted: :meth:`start` was not called.
         :raises KafkaTXError: there are streams already, no ``group.id``, or less than one stream for a topic.
         """
         subscription = Subscription(topics=dict(topics))
@@ -123,6 +123,7 @@ class ConsumerConnector:
     def _join(self, subscription: Subscription, assignment: StreamAssignment[MessageStream]) -> None:
         if self._closed:
             raise ClientClosed("the connector was shut down")
+        self._consumer.check_started()
         if self._joined:
             raise KafkaTXError("this connector has its streams already: make another connector for more")
         self._assignment = assignment  # partitions may come at once

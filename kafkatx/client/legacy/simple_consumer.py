@@ -54,7 +54,7 @@ class SimpleConsumer:
         :param cluster: a cluster to share; it is not closed with the consumer.
         :raises SettingError: a setting is unknown or has a bad value.
         """
-        chosen, self.cluster = client_cluster("consumer", {**settings, **more}, reactor, cluster)
+        chosen, self.cluster = client_cluster("consumer", settings, more, reactor, cluster)
         self.settings = chosen
         self._owned = cluster is None
         self._destinations = Destinations(self.cluster, lane="")

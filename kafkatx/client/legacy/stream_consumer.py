@@ -57,6 +57,10 @@ class StreamConsumer(Consumer):
         )
         return processor.start()
 
+    def check_started(self) -> None:
+        """Raise NotStarted before :meth:`start`."""
+        self._parts.poller.check_started()
+
     def yield_to_reactor(self) -> Deferred[None]:
         """Yield to the reactor if it has not run for long; fires when it has, or at once."""
         return self._parts.poller.yield_to_reactor()

@@ -146,8 +146,11 @@ class BufferPool:
         self._accumulator.open_below_bytes = 0
         self._waiting.clear()
 
-    def reject_new(self, error: KafkaTXError) -> None:
-        """Reject new callers of :meth:`reserve` with *error*; those that wait may still be admitted."""
+    def reject_new(self, error: KafkaTXError | None) -> None:
+        """Reject new callers of :meth:`reserve` with *error*; those that wait may still be admitted.
+
+        :param error: None: accept them again.
+        """
         self._rejected_with = error
         self._waiting_changed()
 

@@ -203,8 +203,8 @@ class PreparationLine:
         if self.waiting:
             await self._empty.wait()
 
-    def reject_new(self, error: KafkaTXError) -> None:
-        """Reject new calls; those in the line may still be enqueued."""
+    def reject_new(self, error: KafkaTXError | None) -> None:
+        """Reject new calls, or with None accept them again; those in the line may still be enqueued."""
         self._rejected_with = error
 
     def close(self, error: KafkaTXError) -> None:

@@ -24,7 +24,7 @@ from kafkatx.client.producer.receipts import (
 )
 from kafkatx.client.producer.topic_queues import Headers
 from kafkatx.client.producer.transactions.calls import TransactionCalls
-from kafkatx.clientcore.errors import ClientClosed, RecordsLost
+from kafkatx.clientcore.errors import ClientClosed, NotStarted, RecordsLost
 from kafkatx.clientcore.producer.arguments import check_value_list
 from kafkatx.clientcore.producer.batch import (
     NOT_IDEMPOTENT,
@@ -39,6 +39,7 @@ from kafkatx.clientcore.producer.values import (
     ProducerRecord,
     RecordMetadata,
 )
+from kafkatx.errors import KafkaTXError
 from kafkatx.networkclient.cluster import Cluster
 from kafkatx.networkclient.waiters import Waiters
 
@@ -81,7 +82,7 @@ class Producer(TransactionCalls):
         :param cluster: a cluster to share; it is not closed with the producer.
         :raises SettingError: a setting is unknown, has a bad value, or contradicts another.
         """
-        self.settings, self.cluster = client_cluster("producer", {**settings, **more}, reactor, cluster)
+        self.settings, self.cluster = client_cluster("producer", settings, more, reactor, cluster)
         parts = ProducerParts(self.settings, self.cluster, self._send_announcement)
         self._idempotent = parts.idempotent
         self._callbacks = parts.callbacks
@@ -104,6 +105,7 @@ class Producer(TransactionCalls):
         self._open_batches: dict[str, ProducerBatch] = self._topic_queues.open_batches if direct else {}
         self._started = self._closing = self._closed = False
         self._close_waiters: Waiters[None] = Waiters()
+        self._reject_new(NotStarted("producer"))
 
     # -- start
 
@@ -112,9 +114,12 @@ class Producer(TransactionCalls):
 
         With ``transactional.id`` this ends the open transaction of the producer before, and fences it.
 
-        Records may be sent before it fires; they wait. Fires with the producer; fails with ConnectionFailed
-        if no broker answers, or with RequestError. After a failure :meth:`close` it.
+        Records may be sent before it fires, and wait; before it is called, they fail with NotStarted. Fires
+        with the producer; fails with ConnectionFailed if no broker answers, or with RequestError. After a
+        failure :meth:`close` it.
         """
+        if not self._closing:
+            self._reject_new(None)
         return Deferred.fromCoroutine(self._start())
 
     async def _start(self) -> Producer:
@@ -130,6 +135,11 @@ class Producer(TransactionCalls):
         if self._announcer is not None:
             self._announcer.start()
         return self
+
+    def _reject_new(self, error: KafkaTXError | None) -> None:
+        """Reject records from now on with *error*, or with None accept them again."""
+        self._line.reject_new(error)
+        self._pool.reject_new(error)
 
     # -- sending
 
@@ -153,8 +163,8 @@ class Producer(TransactionCalls):
         :return: fires with the record's place when it is acknowledged as ``acks`` says. Fails with
             ProduceFailed: it was refused, or not delivered within ``delivery.timeout.ms``. UnknownTopic,
             RequestError: the topic or the partition does not exist. BufferExhausted: no memory became free
-            within ``max.block.ms``. ClientClosed. TypeError, ValueError: an argument is wrong. Or with the
-            encoder's exception.
+            within ``max.block.ms``. NotStarted. ClientClosed. TypeError, ValueError: an argument is wrong. Or
+            with the encoder's exception.
         """
         waiting: Deferred[RecordMetadata] = Deferred()
         try:

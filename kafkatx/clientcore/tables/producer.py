@@ -85,8 +85,10 @@ BUFFER_MEMORY = BATCHES.long(
 COMPRESSION_TYPE = BATCHES.string(
     "compression.type",
     "none",
-    "Compression codec of batches.",
+    "Compression codec of batches. (Kafka 0.7's numbers 0, 1 and 2 are none, gzip and snappy.)",
     choices=("none", "gzip", "snappy", "lz4", "zstd"),
+    synonyms={"0": "none", "1": "gzip", "2": "snappy"},
+    aliases=("compression.codec",),
 )
 
 PARTS = Section(
@@ -162,6 +164,9 @@ SECTIONS = (DELIVERY, BATCHES, PARTS, TRANSACTIONS, AUDIT, registry.REGISTRY, re
 KEPT = Section("", "")
 KEPT.boolean("partitioner.adaptive.partitioning.enable", True, "Slow brokers get as many records as others.")
 KEPT.long("partitioner.availability.timeout.ms", 0, "Slow brokers get as many records as others.", low=0)
+KEPT.integer(
+    "queue.size", 10_000, "Of Kafka 0.7: `buffer.memory` limits unsent records, by their bytes.", low=1
+)
 KEPT.integer("compression.gzip.level", -1, "The library's own level is used.", low=-1, high=9)
 KEPT.integer("compression.lz4.level", 9, "The library's own level is used.", low=1, high=17)
 KEPT.integer("compression.zstd.level", 3, "The library's own level is used.", low=-131_072, high=22)

@@ -134,6 +134,7 @@ class AssemblyTests(SynchronousTestCase):
     def test_failed_membership(self) -> None:
         """An error of the membership is raised to every later poll."""
         parts, error = self.make(group_id="g"), KafkaTXError("test")
+        parts.poller.start()
         parts._failed(error)
         for _ in range(2):
             failure = self.failureResultOf(Deferred.fromCoroutine(parts.poller.poll(1, 0)), KafkaTXError)

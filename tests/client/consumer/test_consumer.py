@@ -13,6 +13,7 @@ from kafkatx.clientcore.errors import (
     CorruptBatch,
     NoOffset,
     NotAssigned,
+    NotStarted,
     OffsetOutOfRange,
     UnknownTopic,
 )
@@ -43,6 +44,27 @@ class AssignTests(ConsumerTestCase):
             places, {T0: [(0, b"a"), (1, b"b"), (2, b"c")], T1: [(0, b"x"), (1, b"y"), (2, b"z")]}
         )
         self.assertEqual(consumer.highwater(T0), 3)
+
+    def test_not_started(self) -> None:
+        """Calls that need records or a position fail at once before start(), and say what to do."""
+
+        async def first(records: Consumer) -> Any:
+            return await anext(aiter(records))
+
+        consumer = Consumer(cluster=self.network.started("consumer"))
+        consumer.assign([T0])
+        for asked in (
+            consumer.getmany(),
+            consumer.getone(),
+            consumer.next_delivery(),
+            consumer.process(print),
+            consumer.position(T0),
+            Deferred.fromCoroutine(first(consumer)),
+        ):
+            self.assertIn("the consumer is not started", str(self.failureResultOf(asked, NotStarted).value))
+        self.wait(consumer.close())
+        self.failureResultOf(consumer.getmany(), ClientClosed)
+        self.wait(consumer.cluster.close())
 
     def test_max_poll_records(self) -> None:
         """getmany returns at most max.poll.records, or its own limit, and loses nothing between calls."""

@@ -263,7 +263,9 @@ class MemoryTests(ProducerTestCase):
         self.assertLess(self.objects(lambda: producer.send("one", b"v")), 5.5)
         self.flush_all(producer)
         other = self.producer(start=False)
+        starting = other.start()
         self.assertLess(self.objects(lambda: other.send("new", b"v")), 5.5)
+        self.result(starting)
 
     def test_failed(self) -> None:
         """Calls that fail together share their failure."""

@@ -18,6 +18,7 @@ from kafkatx.clientcore.errors import (
     BufferExhausted,
     ClientClosed,
     ConnectionFailed,
+    NotStarted,
     ProduceFailed,
     UnknownTopic,
 )
@@ -569,12 +570,15 @@ class TopicsTests(ProducerTestCase):
         self.assertEqual(self.log().values, [b"1", b"2", b"3", b"4"])
 
     def test_before_start(self) -> None:
-        """Records that are sent before start() leave after it."""
+        """A record that is sent before start() fails at once; one that is sent while it connects waits."""
         producer = self.producer(start=False)
-        waiting = producer.send("one", b"1")
-        self.network.pump()
+        for sent in (producer.send("one", b"1"), producer.send_batch("one", [b"1"])):
+            self.assertIn("call its start() first", str(self.failureResultOf(sent, NotStarted).value))
+        self.assertRaises(NotStarted, producer.produce, "one", b"1")
+        starting = producer.start()
+        waiting = producer.send("one", b"2")
         self.assertNoResult(waiting)
-        self.result(producer.start())
+        self.result(starting)
         self.assertEqual(self.result(waiting).offset, 0)
 
     def test_created(self) -> None:
@@ -894,9 +898,8 @@ class FlushTests(ProducerTestCase):
     def test_close_unstarted(self) -> None:
         """A producer that never started, or could not, closes at once."""
         producer = self.producer(start=False)
-        waiting = producer.send("one", b"1")
         self.result(producer.close())
-        self.failureResultOf(waiting, ClientClosed)
+        self.failureResultOf(producer.send("one", b"1"), ClientClosed)
         self.network.down = {1, 2}
         producer = self.producer(start=False)
         self.assertIsInstance(self.error(producer.start()), ConnectionFailed)

@@ -89,6 +89,7 @@ class SourceClient:
 
         :raises KafkaTXError: the source is not reached, or refuses.
         """
+        await self._cluster.start()
         metadata = await self._cluster.describe(None)
         known = {
             name: topic for name, topic in metadata.topics.items() if is_wanted(name) and not topic.internal
@@ -128,6 +129,7 @@ class SourceClient:
 
         :raises KafkaTXError: a broker is not reached, or refuses.
         """
+        await self._cluster.start()
         metadata = await self._cluster.describe([])
         found = {}
         for node_id in sorted(metadata.brokers):

@@ -27,6 +27,7 @@ class RebalanceTestCase(SubscriptionTestCase):
         self.committed: list[dict[TopicPartition, int]] = []
         self.refuse: Exception | None = None
         self.poller = Poller(self.clock, self.subscriptions, self.polls.append)
+        self.poller.start()
         self.auto_commit = AutoCommit(self.clock, 1000, self.subscriptions, self.commit)
         self.callbacks = RebalanceCallbacks(self.subscriptions, self.poller, self.auto_commit, self.changed)
         self.callbacks.listener = self

@@ -1,4 +1,4 @@
-"""Names that clients choose: valid topic names, and text that is safe to print. Pure."""
+"""Names that clients choose and text for people: valid topic names, safe text, counted nouns. Pure."""
 
 from __future__ import annotations
 
@@ -78,3 +78,19 @@ def _escape(found: re.Match[str]) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
     return _ESCAPES.get(found[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: ``1 partition``, ``2,000 partitions``, ``3 batches``, ``2 copies``."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith(("ch", "s", "x")):
+        return f"{count:,} {noun}es"
+    if noun.endswith("y"):
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}s"
+
+
+def verb(count: int, singular: str, plural: str) -> str:
+    """Return the form of a verb for a number."""
+    return singular if count == 1 else plural

@@ -88,7 +88,7 @@ def makeService(options: Options) -> IService:
     allow_open_files()
     parent = TwistdParent(options.parent)
     try:
-        source = SettingsSource.of(options["config"], options["overrides"])
+        source = SettingsSource.of(options["config"], options["overrides"]).without_file()
         service = _TwistdService(source, parent, reactor)
     except SettingError as error:
         if parent.waits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.names import check_topic_name
+from kafkatx.names import check_topic_name, counted, verb
 
 REFUSED = (
     ("", "is empty"),
@@ -37,3 +37,14 @@ class CheckTopicNameTests(SynchronousTestCase):
             error = self.assertRaises(RequestError, check_topic_name, name)
             self.assertEqual(error.code, ErrorCode.INVALID_TOPIC_EXCEPTION)
             self.assertIn(why, str(error))
+
+
+class CountedTests(SynchronousTestCase):
+    def test_nouns(self) -> None:
+        """One thing is singular; others have the plural of their noun, and verbs follow."""
+        self.assertEqual(
+            [counted(1, "batch"), counted(2, "batch"), counted(0, "copy"), counted(1, "copy")],
+            ["1 batch", "2 batches", "0 copies", "1 copy"],
+        )
+        self.assertEqual(counted(12345, "partition"), "12,345 partitions")
+        self.assertEqual([verb(1, "is", "are"), verb(2, "is", "are")], ["is", "are"])

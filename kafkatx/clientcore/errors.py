@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafkatx.errors import CorruptRecords, ErrorCode, KafkaTXError, RequestError, UnsupportedCompression
+from kafkatx.names import counted, verb
 
 START_OR_NAME_A_BROKER = "start one with `kafkatx up`, or name another with -b HOST:PORT"
 """The advice to users of the command line when no broker answers."""
@@ -82,7 +83,8 @@ class RecordsLost(KafkaTXError):
 
     def __init__(self, count: int, first: BaseException) -> None:
         super().__init__(
-            f"{count} records that were sent with produce() are not in the log; the first error: {first}"
+            f"{counted(count, 'record')} of produce() {verb(count, 'is', 'are')} not in the log;"
+            f" the first error: {first}"
         )
         self.count = count
         self.first = first

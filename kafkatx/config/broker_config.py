@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from kafkatx.config.cluster import ZOOKEEPER, choose_store, warn_of_copies
+from kafkatx.config.cluster import ZOOKEEPER, choose_store, refuse_quorum, warn_of_copies
 from kafkatx.config.listeners import (
     Listener,
     ListenerConfig,
@@ -129,6 +129,7 @@ class BrokerConfig:
         warnings += incomplete_links(static)
         check_overrides(explicit)
         warnings += choose_store(values, _used_name(b.KAFKATX_METADATA_STORE, explicit) is not None)
+        refuse_quorum(explicit, str(values[b.KAFKATX_METADATA_STORE.name]))
         if values[b.KAFKATX_METADATA_STORE.name] == ZOOKEEPER:  # a broker without an id generates one
             warnings = [text for text in warnings if not text.endswith(_TAKEN_AS_NOT_SET)]
         listeners, ignored = _listeners(values)

@@ -11,6 +11,8 @@ from kafkatx.errors import SettingError
 
 ZOOKEEPER = "zookeeper"
 LOCAL = "local"
+QUORUM = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
+"""Settings of Apache Kafka that name the controllers of a KRaft cluster."""
 
 
 def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
@@ -40,6 +42,25 @@ def choose_store(values: MutableMapping[str, Any], is_set: bool) -> list[str]:
     elif connect is not None:
         return [f"zookeeper.connect={connect}: not used, since {b.KAFKATX_METADATA_STORE.name}={store}"]
     return []
+
+
+def refuse_quorum(explicit: Mapping[str, str], store: str) -> None:
+    """Refuse the settings of one node of a KRaft cluster, which would become a cluster of its own here.
+
+    :param explicit: texts by the names of settings.
+    :raises SettingError: they name several controllers, and no cluster that kafkatx can join.
+    """
+    if store != b.KAFKATX_METADATA_STORE.default:
+        return
+    for name in QUORUM:
+        controllers = [one for one in explicit.get(name, "").split(",") if one.strip()]
+        if len(controllers) > 1:
+            raise SettingError(
+                f"{name}={explicit[name]}: {len(controllers)} controllers, and kafkatx has no KRaft quorum:"
+                " each broker would be a cluster of its own. For brokers on several machines set"
+                " zookeeper.connect, for several on this one use kafkatx up --brokers, and leave"
+                f" {name} out"
+            )
 
 
 def warn_of_copies(values: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from kafkatx.config import BrokerConfig
+from kafkatx.config.table import broker, groups
 
 
 @attrs.frozen
@@ -25,6 +26,23 @@ class SettingsSource:
     def of(cls, path: str | None, overrides: Sequence[tuple[str, str]]) -> SettingsSource:
         """Make a source; the process may change its working directory later."""
         return cls(None if path is None else os.path.abspath(path), overrides)
+
+    def without_file(self) -> SettingsSource:
+        """Return a source whose groups do not wait for members, if this has no file and no cluster.
+
+        Members of a group on one machine start together, and its first join should not take three seconds:
+        Apache Kafka's sample file sets ``group.initial.rebalance.delay.ms`` to 0, too.
+
+        :raises SettingError: as :meth:`load`.
+        """
+        delay = groups.GROUP_INITIAL_REBALANCE_DELAY_MS
+        if self.path is not None:
+            return self
+        config = self.load()
+        alone = config[broker.KAFKATX_METADATA_STORE] == broker.KAFKATX_METADATA_STORE.default
+        if not alone or config.used_name(delay) is not None:
+            return self
+        return attrs.evolve(self, overrides=[*self.overrides, (delay.name, "0")])
 
     def load(self) -> BrokerConfig:
         """Read the settings.

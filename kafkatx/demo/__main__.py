@@ -22,7 +22,7 @@ from kafkatx.blocking import Cluster
 from kafkatx.demo.cluster import COPIES, GROUP, TOPIC, Kill, Readers, make_cluster, produce, send_again
 from kafkatx.demo.lines import Lines, open_lines
 from kafkatx.errors import KafkaTXError, SettingError
-from kafkatx.names import printable
+from kafkatx.names import counted, printable
 from kafkatx.scratch import Scratch
 from kafkatx.spark.session import check_java, spark_session
 from kafkatx.testing import EmbeddedCluster
@@ -87,7 +87,7 @@ def run(console: Console, lines: Lines, to: str, brokers: int, stay: bool) -> No
     """
     with make_cluster(brokers) as cluster:
         first = next(iter(cluster.brokers.values()))
-        console.print(f"cluster   {_counted(brokers, 'broker')} at {cluster.bootstrap}")
+        console.print(f"cluster   {counted(brokers, 'broker')} at {cluster.bootstrap}")
         console.print(f"console   {first.http}/console/", soft_wrap=True)
         kept: deque[bytes] = deque(maxlen=KEPT_LINES)
         count = _pass_through(console, cluster, lines, kept)
@@ -95,10 +95,6 @@ def run(console: Console, lines: Lines, to: str, brokers: int, stay: bool) -> No
         _show_links(console, first.http if stay else None, to, picture)
         if stay:
             _stay(console, cluster, kept)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _pass_through(console: Console, cluster: EmbeddedCluster, lines: Lines, kept: deque[bytes]) -> int:
@@ -118,7 +114,7 @@ def _pass_through(console: Console, cluster: EmbeddedCluster, lines: Lines, kept
         count = produce(client, _keep(lines, kept), copies, kill, lambda size: progress.advance(task, size))
     console.print(
         f"produced  {count:,} lines of {escape(printable(lines.title))} into topic {TOPIC!r} "
-        f"({_counted(copies, 'copy') if copies == 1 else f'{copies} copies'}) "
+        f"({counted(copies, 'copy')}) "
         f"in {time.monotonic() - began_s:.1f} s",
         soft_wrap=True,
     )

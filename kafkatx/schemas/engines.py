@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 from typing import Final, cast
 
 from kafkatx.errors import KafkaTXError
@@ -17,6 +18,14 @@ _PLACES: Final = {
     SchemaType.JSON: ("kafkatx.schemas.json_schema.json_engine", "JsonSchemaEngine"),
     SchemaType.PROTOBUF: ("kafkatx.schemas.protobuf.protobuf_engine", "ProtobufEngine"),
 }
+
+
+_LIBRARIES: Final = {
+    SchemaType.AVRO: "fastavro",
+    SchemaType.JSON: "jsonschema",
+    SchemaType.PROTOBUF: "google.protobuf",
+}
+"""The library that reads messages of a type."""
 
 
 class MissingLibrary(KafkaTXError):
@@ -35,8 +44,22 @@ def engine(schema_type: SchemaType) -> SchemaEngine:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("kafkatx"):
             raise
-        raise MissingLibrary(
-            f"schemas of type {schema_type.value} need the library {error.name}, which is not installed: "
-            "pip install 'kafkatx[schemas]'"
-        ) from error
+        raise _missing(schema_type, error.name) from error
     return cast(SchemaEngine, factory())
+
+
+def check_library(schema_type: SchemaType) -> None:
+    """Check that messages with schemas of a type can be read here, before the work begins.
+
+    :raises MissingLibrary: the library is not installed.
+    """
+    library = _LIBRARIES[schema_type]
+    if importlib.util.find_spec(library.partition(".")[0]) is None:
+        raise _missing(schema_type, library)
+
+
+def _missing(schema_type: SchemaType, library: str) -> MissingLibrary:
+    return MissingLibrary(
+        f"schemas of type {schema_type.value} need the library {library}, which is not installed: "
+        "pip install 'kafkatx[schemas]'"
+    )

@@ -139,16 +139,16 @@ def _named(config: BrokerConfig, setting: Setting[object], value: str) -> list[t
 
 
 def _http_ports(config: BrokerConfig, number: int) -> list[tuple[str, str]]:
-    """Return the HTTP listeners of a broker: the first has the given ports, the others any free ones."""
+    """Return the HTTP listeners of a broker: the first has the given ports, the second the next ones."""
     listeners = config.http_listeners()
     if not listeners or number == 1:
         return []
-    overrides = [(n.HTTP_LISTENERS.name, ",".join(str(one._replace(port=0)) for one in listeners))]
+    overrides = [(n.HTTP_LISTENERS.name, ",".join(str(_moved(one, number - 1)) for one in listeners))]
     if n.HTTP_ADVERTISED_LISTENER.name in config.explicit:
         advertised = parse_http_listeners(
             n.HTTP_ADVERTISED_LISTENER.name, [config.explicit[n.HTTP_ADVERTISED_LISTENER.name]]
         )
-        overrides.append((n.HTTP_ADVERTISED_LISTENER.name, str(advertised[0]._replace(port=0))))
+        overrides.append((n.HTTP_ADVERTISED_LISTENER.name, str(_moved(advertised[0], number - 1))))
     return overrides
 
 

@@ -95,6 +95,18 @@ class ChooseStoreTests(SynchronousTestCase):
         self.assertEqual((password.value, password.sensitive, password.synonyms[0].value), (None, True, None))
 
 
+class QuorumTests(SynchronousTestCase):
+    def test_several_controllers(self) -> None:
+        """A node of a KRaft cluster is not made a cluster of its own; one controller or ZooKeeper is fine."""
+        several = {"controller.quorum.voters": "1@a:9093,2@b:9093,3@c:9093"}
+        with self.assertRaisesRegex(SettingError, "3 controllers, and kafkatx has no KRaft quorum"):
+            BrokerConfig.load(None, several)
+        with self.assertRaisesRegex(SettingError, "controller.quorum.bootstrap.servers=a:1,b:1"):
+            BrokerConfig.load(None, {"controller.quorum.bootstrap.servers": "a:1,b:1"})
+        BrokerConfig.load(None, {"controller.quorum.voters": "1@localhost:9093"})
+        BrokerConfig.load(None, {**several, "zookeeper.connect": "h:1"})
+
+
 class CopiesTests(SynchronousTestCase):
     def test_alone(self) -> None:
         """A default replication factor above 1 is a warning for a broker that is alone, and for no other."""

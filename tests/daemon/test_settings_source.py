@@ -22,3 +22,16 @@ class SettingsSourceTests(SynchronousTestCase):
             self.assertEqual((config.get("num.partitions"), config.get("broker.id")), (partitions, 5))
             os.chdir("/")
             self.addCleanup(os.chdir, before)
+
+    def test_groups_do_not_wait(self) -> None:
+        """Without a file and a cluster a group does not wait for members, unless a setting says so."""
+        name, path = "group.initial.rebalance.delay.ms", self.mktemp()
+        with open(path, "w") as file:
+            file.write("num.partitions=2\n")
+        for source, expected in (
+            (SettingsSource.of(None, []), 0),
+            (SettingsSource.of(None, [(name, "5")]), 5),
+            (SettingsSource.of(None, [("zookeeper.connect", "h:1")]), 3000),
+            (SettingsSource.of(path, []), 3000),
+        ):
+            self.assertEqual(source.without_file().load().get(name), expected)

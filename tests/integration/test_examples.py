@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,9 +86,10 @@ class ExampleTests(ExampleTestCase):
 
     def test_trial(self) -> None:
         """A test for trial awaits the broker's methods under Twisted's reactor."""
-        command = "import sys; sys.path[:0] = sys.argv[1:]; from twisted.scripts.trial import run; "
-        command += "sys.argv[1:] = ['test_trial']; run()"
-        self.assertIn("PASSED (successes=1)", self.run_python("-c", command, str(EXAMPLES)))
+        shutil.copy(EXAMPLES / "test_trial.py", self.folder)
+        self.assertIn("PASSED (successes=1)", self.run_python("-m", "twisted.trial", "test_trial"))
+        trial = os.path.join(os.path.dirname(sys.executable), "trial")
+        self.assertIn("PASSED (successes=1)", self.run_python(trial, "./test_trial.py"))
 
     def test_cluster_trial(self) -> None:
         """A test for trial cuts off and restarts brokers of a cluster under Twisted's reactor."""

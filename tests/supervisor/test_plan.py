@@ -50,6 +50,16 @@ class PlanTests(SynchronousTestCase):
         self.assertEqual(self.found(planned, "kafkatx.metadata.store"), ["local"] * 3)
         self.assertEqual(self.found(planned, "kafkatx.local.socket"), ["/data/socket"] * 3)
 
+    def test_http_ports(self) -> None:
+        """The HTTP ports of the brokers follow each other, so that they stay; port 0 stays any free port."""
+        settings = {"http_listeners": "HTTP://127.0.0.1:8081"}
+        listeners = [each.http_listeners() for each in configs(plan(3, **settings), **settings)]
+        self.assertEqual([one.port for (one,) in listeners], [8081, 8082, 8083])
+        settings = {"http_listeners": "HTTP://127.0.0.1:0"}
+        self.assertEqual(
+            [each.http_listeners()[0].port for each in configs(plan(2, **settings), **settings)], [0, 0]
+        )
+
     def test_free_ports(self) -> None:
         """Port 0 stays any free port."""
         planned = plan(2, listeners="PLAINTEXT://127.0.0.1:0")

@@ -6,7 +6,7 @@ It touches sockets, through the reactor. :mod:`kafkatx.broker.service` makes it 
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from kafkatx.config.listeners import Listener, bracketed, is_loopback, parse_lis
 from kafkatx.config.table import limits
 from kafkatx.config.table import network as n
 from kafkatx.errors import SettingError
+from kafkatx.web.calls import Answer, Application, Call
 from kafkatx.web.limits import WebLimits
 from kafkatx.web.logins import Certificates
 from kafkatx.web.server import WebServerFactory
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from kafkatx.net.tls.listener import TlsListeners
     from kafkatx.web.logins import Logins
 
-REGISTRY_PATHS = ("", "subjects", "schemas", "compatibility", "config", "mode", "contexts", "v1")
-"""The first segments of the paths of the schema registry; "" is the path ``/``."""
+REGISTRY_PATHS = ("subjects", "schemas", "compatibility", "config", "mode", "contexts", "v1")
+"""The first segments of the paths of the schema registry, which also has the path ``/``."""
 
 
 class HttpEndpoint:
@@ -133,11 +134,24 @@ class HttpEndpoint:
         site.mount(("health",), lambda: self.health.application, public=True)
         site.mount(("metrics",), self._metrics.application)
         site.mount(REGISTRY_PATHS, self._registry.application)
+        site.mount(("",), self._root, public=self._console.is_enabled)
         if self._console.is_enabled:  # it has logins of its own
             has_tls = self._tls is not None and listener.has_tls
             site.mount(("console",), self._console.mount(lambda: site.logins, has_tls), has_logins=True)
             self._warn_of_open_console(listener)
         return site
+
+    def _root(self) -> Application:
+        """Return what answers ``/``: browsers are sent to the console, other clients ask the registry."""
+        if not self._console.is_enabled:
+            return self._registry.application()
+
+        def answer(call: Call) -> Answer | Awaitable[Answer]:
+            if "text/html" in call.headers.get("accept", ""):
+                return Answer(302, b"", headers={"Location": "/console/"})
+            return self._registry.application()(call)
+
+        return answer
 
     def _warn_of_open_console(self, listener: Listener) -> None:
         """Tell if anyone who reaches a listener may change everything through the console."""

@@ -15,6 +15,7 @@ from kafkatx.cli.options.cluster import cluster_options, connect, group_options
 from kafkatx.cli.options.kafka_names import Commands, Option, accepted
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import confirm, hint, interactive, print_rows, print_table, say, show_json
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.acls import AclBinding
@@ -174,7 +175,7 @@ def add(
     with connect(bootstrap, timeout) as cluster:
         for first in range(0, len(added), MOST_AT_ONCE):
             Acls(cluster).create(added[first : first + MOST_AT_ONCE])
-    say(f"{_count(added)} added")
+    say(f"{counted(len(added), 'ACL')} added")
 
 
 def _from_lines(text: str) -> list[AclBinding]:
@@ -242,13 +243,17 @@ def remove(
         found = _described(cluster, wanted)
         print_acls(found)
         if not found or dry_run:
-            say(f"nothing was removed; {_count(found)} would be" if found else "there are no such ACLs")
+            say(
+                f"nothing was removed; {counted(len(found), 'ACL')} would be"
+                if found
+                else "there are no such ACLs"
+            )
             return
-        confirm(f"Remove {_count(found)}?", yes)
+        confirm(f"Remove {counted(len(found), 'ACL')}?", yes)
         removed: list[AclBinding] = []
         for first in range(0, len(found), MOST_AT_ONCE):
             removed += Acls(cluster).delete(map(exactly, found[first : first + MOST_AT_ONCE]))
-    say(f"{_count(removed)} removed")
+    say(f"{counted(len(removed), 'ACL')} removed")
 
 
 def _removed(
@@ -286,10 +291,6 @@ def _removed(
         )
         for name, operation in product(names or [None], chosen)
     ]
-
-
-def _count(found: Sequence[AclBinding]) -> str:
-    return f"{len(found)} ACL{'' if len(found) == 1 else 's'}"
 
 
 def print_acls(found: Sequence[AclBinding], as_json: bool = False, header: bool = False) -> None:

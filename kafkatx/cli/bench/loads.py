@@ -20,6 +20,7 @@ from kafkatx.client.consumer.consumer import Consumer
 from kafkatx.client.producer.producer import Producer
 from kafkatx.clientcore.producer.values import BatchMetadata, RecordMetadata
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted
 from kafkatx.types import TopicPartition
 
 YIELD_EVERY_S = 0.005
@@ -230,7 +231,9 @@ async def _receive(
         found = await consumer.getmany(None, round(timeout_s * 1000))
         now = time.perf_counter()
         if not found:
-            raise KafkaTXError(f"{count - len(latencies)} messages did not come within {timeout_s:g} s")
+            raise KafkaTXError(
+                f"{counted(count - len(latencies), 'message')} did not come within {timeout_s:g} s"
+            )
         for records in found.values():
             marks = [
                 MARK.unpack_from(record.value) for record in records if len(record.value or b"") >= MARK.size

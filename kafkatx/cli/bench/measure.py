@@ -9,6 +9,8 @@ from typing import TypedDict
 
 import attrs
 
+from kafkatx.names import counted
+
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 
 
@@ -51,7 +53,7 @@ class Measured:
         summary = self.summary()
         times = [f"{name} {_text(ms)}" for name, ms in summary["latency_ms"].items()]
         return [
-            f"{self.records:,} messages, {self.bytes:,} bytes in {self.seconds:.3f} s",
+            f"{counted(self.records, 'message')}, {self.bytes:,} bytes in {self.seconds:.3f} s",
             f"{summary['records_per_s']:,.0f} messages/s, {summary['mb_per_s']:,.1f} MB/s",
             f"latency {', '.join(times)}",
             f"CPU {self.cpu_s:.2f} s",

@@ -64,6 +64,7 @@ class ClusterStatus:
     :ivar partitions: the number of partitions of all topics.
     :ivar without_leader: the number of partitions that have no leader.
     :ivar nodes: all brokers, each asked by itself, if there are several.
+    :ivar missing_rights: what the caller may not see, and the right that it needs for that.
     """
 
     node_id: int
@@ -77,6 +78,7 @@ class ClusterStatus:
     log_dirs: list[LogDirStatus]
     without_leader: int = 0
     nodes: list[NodeStatus] = attrs.Factory(list)
+    missing_rights: list[str] = attrs.Factory(list)
 
 
 def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
@@ -123,30 +125,38 @@ def describe_broker(connection: Channel, address: str, dial: Callable[[str, int]
     shown = [topic for topic in cluster.topics.values() if not topic.error]
     leaders = Counter(partition.leader for topic in shown for partition in topic.partitions.values())
     several = len(cluster.brokers) > 1
-    nodes = [_node(one, leaders[one.id], dial) for _, one in sorted(cluster.brokers.items()) if several]
+    denied: dict[str, None] = {}
+    nodes = [
+        _node(one, leaders[one.id], dial, denied) for _, one in sorted(cluster.brokers.items()) if several
+    ]
+    listeners = [] if node is None else _listeners(connection, node.id, denied)
+    log_dirs = [] if node is None else _log_dirs(connection, denied)
     return ClusterStatus(
         -1 if node is None else node.id,
         address if node is None else format_address((node.host, node.port)),
         cluster.cluster_id,
         cluster.controller_id,
         len(cluster.brokers),
-        [] if node is None else _listeners(connection, node.id),
+        listeners,
         len(shown),
         sum(leaders.values()),
-        [] if node is None else _log_dirs(connection),
+        log_dirs,
         leaders[NO_LEADER],
         nodes,
+        [*denied],
     )
 
 
-def _node(node: BrokerNode, leads: int, dial: Callable[[str, int], Channel]) -> NodeStatus:
+def _node(
+    node: BrokerNode, leads: int, dial: Callable[[str, int], Channel], denied: dict[str, None]
+) -> NodeStatus:
     """Ask one of several brokers."""
     from kafkatx.clientcore.bootstrap import format_address
 
     advertised = format_address((node.host, node.port))
     connection = dial(node.host, node.port)
     try:
-        listeners, log_dirs = _listeners(connection, node.id), _log_dirs(connection)
+        listeners, log_dirs = _listeners(connection, node.id, denied), _log_dirs(connection, denied)
     except KafkaTXError as error:
         return NodeStatus(node.id, advertised, node.rack, leads, [], [], str(error))
     finally:
@@ -163,19 +173,23 @@ def _asked_node(cluster: ClusterMetadata, address: str) -> BrokerNode | None:
     return next((node for node in nodes if format_address((node.host, node.port)) == address), None)
 
 
-def _listeners(connection: Channel, node_id: int) -> list[str]:
+def _listeners(connection: Channel, node_id: int, denied: dict[str, None]) -> list[str]:
+    """Return the listeners of a broker, if it says; note in *denied* what is not allowed."""
     from kafkatx.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
     asked = DescribeConfigsResource(BROKER_RESOURCE, str(node_id), [LISTENERS])
     with suppress(RequestError):  # older than DescribeConfigs
         for result in connection.request(DescribeConfigsRequest([asked])).results:
+            if result.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                denied["listeners need DescribeConfigs on the cluster"] = None
             for entry in result.configs:
                 if entry.name == LISTENERS and entry.value:
                     return [item.strip() for item in entry.value.split(",")]
     return []
 
 
-def _log_dirs(connection: Channel) -> list[LogDirStatus]:
+def _log_dirs(connection: Channel, denied: dict[str, None]) -> list[LogDirStatus]:
+    """Return the log dirs of a broker, if it says; note in *denied* what is not allowed."""
     from kafkatx.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResult
 
     def described(result: DescribeLogDirsResult) -> LogDirStatus:
@@ -192,4 +206,6 @@ def _log_dirs(connection: Channel) -> list[LogDirStatus]:
         response = connection.request(DescribeLogDirsRequest(topics=None))
     except RequestError:  # older than DescribeLogDirs
         return []
+    if response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        denied["log dirs need Describe on the cluster"] = None
     return [described(result) for result in response.results]

@@ -19,6 +19,7 @@ from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import interactive, print_rows, say, show, show_json
 from kafkatx.daemon.process_file import ProcessNote, read_note
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.cli.broker.lock_holder import Holder
@@ -196,7 +197,7 @@ def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[
         yield "listeners", ", ".join(found.listeners) or "unknown"
     yield "advertised" if not found.nodes or found.node_id >= 0 else "bootstrap", found.advertised
     without = f", {found.without_leader} without a leader" if found.without_leader else ""
-    yield "topics", f"{found.topics} ({found.partitions} partitions{without})"
+    yield "topics", f"{found.topics} ({counted(found.partitions, 'partition')}{without})"
     if found.nodes:
         for node in found.nodes:
             yield f"broker {node.id}", _node(node, _local_process(found.cluster_id, node.log_dirs))
@@ -205,6 +206,8 @@ def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[
     else:
         for log_dir in found.log_dirs:
             yield "log dir", _log_dir(log_dir)
+    if found.missing_rights:
+        yield "not shown", f"{'; '.join(found.missing_rights)}; topics need Describe on each"
     if note is not None and note.log_file is not None:
         yield "log", note.log_file
 
@@ -214,7 +217,7 @@ def _node(node: NodeStatus, process: LocalProcess | None) -> str:
     parts = [node.advertised]
     if node.rack is not None:
         parts.append(f"rack {node.rack}")
-    parts.append(f"leads {node.leads} partitions")
+    parts.append(f"leads {counted(node.leads, 'partition')}")
     if process is not None:
         parts.append(f"process {process.pid}")
     if node.problem is not None:
@@ -226,7 +229,7 @@ def _log_dir(log_dir: LogDirStatus) -> str:
     if log_dir.error is not None:
         return f"{log_dir.path}: {log_dir.error}"
     free = "" if log_dir.free_bytes is None else f", {size(log_dir.free_bytes)} free"
-    return f"{log_dir.path}: {size(log_dir.size_bytes)} in {log_dir.partitions} partitions{free}"
+    return f"{log_dir.path}: {size(log_dir.size_bytes)} in {counted(log_dir.partitions, 'partition')}{free}"
 
 
 def size(number: int) -> str:

@@ -23,7 +23,7 @@ from kafkatx.cli.output.terminal import interactive, say
 from kafkatx.config.table import network as n
 from kafkatx.daemon.process_file import LOG_FILE
 from kafkatx.errors import KafkaTXError
-from kafkatx.names import printable
+from kafkatx.names import counted, printable
 
 if TYPE_CHECKING:
     from kafkatx.config import BrokerConfig
@@ -97,7 +97,9 @@ class Started:
         return "\n".join(map(printable, rows)) + "\n"
 
     def _processes(self) -> str:
-        return f"process {self.pid}" + ("" if self.brokers is None else f", {self.brokers} brokers")
+        return f"process {self.pid}" + (
+            "" if self.brokers is None else f", {counted(self.brokers, 'broker')}"
+        )
 
     def _http(self) -> str:
         if self.http is None:
@@ -197,6 +199,8 @@ def up(
     more = default_listeners(source.load())
     if more:
         source = SettingsSource.of(config, [*given, *more])
+    if brokers is None:
+        source = source.without_file()
     loaded = source.load()
     started = partial(_started, loaded, began_s, brokers)
     if daemon:

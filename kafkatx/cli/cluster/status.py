@@ -12,6 +12,7 @@ from kafkatx.cli.options.cluster import cluster_options, connect
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table, show, show_json
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +147,7 @@ def _print_tables(state: ClusterHealth, shown: int | None) -> None:
     title = f"cluster {state.cluster_id or NONE}, controller {controller}"
     print_table(_BROKER_COLUMNS, [_broker_row(broker, "") for broker in state.brokers], title)
     show("")
-    counts = [f"{state.partitions} partitions, {state.led} with a leader"]
+    counts = [f"{counted(state.partitions, 'partition')}, {state.led} with a leader"]
     if state.offline:
         counts.append(f"{len(state.offline)} offline")
     if state.under_min_isr:

@@ -17,6 +17,7 @@ from kafkatx.cli.options.kafka_names import Commands, Option, accepted, names_ar
 from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.output.terminal import confirm, say
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.names import counted
 
 _ACTIONS = {f"--{name}": name for name in ("create", "list", "describe", "alter", "delete")}
 
@@ -210,7 +211,7 @@ def alter(
                 say(f"topic {name}: {changes_text(values, deleted)}")
             if partitions is not None:
                 Admin(cluster).create_partitions(name, partitions)
-                say(f"topic {name}: has {partitions} partitions now")
+                say(f"topic {name}: has {counted(partitions, 'partition')} now")
         except UnknownTopic:
             if not if_exists:
                 raise

@@ -9,6 +9,7 @@ import attrs
 
 from kafkatx.cli.cluster.health import FENCED, SILENT
 from kafkatx.cli.doctor.result import Finding, hint, ok, wrong
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.cli.cluster.health import ClusterHealth
@@ -54,19 +55,19 @@ def check_partitions(state: ClusterHealth) -> Iterator[Finding]:
     if fenced:
         yield wrong("brokers", f"brokers {named(fenced)} are fenced: they have lost ZooKeeper", see)
     if not silent and not fenced:
-        yield ok("brokers", f"all {len(state.brokers)} brokers answer")
+        yield ok("brokers", f"all of {counted(len(state.brokers), 'broker')} answer")
     if state.controller < 0:
         yield wrong("controller", "there is no controller", see)
     for check, places, what in (
-        ("offline-partitions", state.offline, "have no leader"),
-        ("under-min-isr", state.under_min_isr, "refuse acks=all: too few replicas are in sync"),
-        ("under-replicated", state.under_replicated, "lack in-sync replicas"),
+        ("offline-partitions", state.offline, "without a leader"),
+        ("under-min-isr", state.under_min_isr, "with too few in-sync replicas for acks=all"),
+        ("under-replicated", state.under_replicated, "without all replicas in sync"),
     ):
         names = [f"{one.topic}-{one.partition}" for one in places]
         if names:
-            yield wrong(check, f"{len(names)} partitions {what}: {named(names)}", see)
+            yield wrong(check, f"{counted(len(names), 'partition')} {what}: {named(names)}", see)
         else:
-            yield ok(check, f"none of {state.partitions} partitions")
+            yield ok(check, f"none of {counted(state.partitions, 'partition')}")
 
 
 def check_topics(
@@ -84,7 +85,8 @@ def check_topics(
     if brokers > 1 and alone:
         yield hint(
             "replication",
-            f"{len(alone)} topics have one replica in a cluster of {brokers} brokers: {named(alone)}",
+            f"{counted(len(alone), 'topic')} with one replica in a cluster of"
+            f" {counted(brokers, 'broker')}: {named(alone)}",
             "`kafkatx cluster move` gives them more.",
         )
     above = sorted(
@@ -95,7 +97,8 @@ def check_topics(
     if above:
         yield hint(
             "min-insync",
-            f"{len(above)} topics need all of their replicas for acks=all (min.insync.replicas):"
+            f"{counted(len(above), 'topic')} with acks=all only while every replica is in sync"
+            f" (min.insync.replicas):"
             f" {named(above)}: one lost replica stops their producers",
             "Set min.insync.replicas to one less than the replicas: `kafkatx configs alter -t TOPIC`.",
         )
@@ -167,11 +170,11 @@ def check_groups(before: Mapping[str, str], after: Mapping[str, str]) -> Iterato
     if stuck:
         yield hint(
             "groups",
-            f"{len(stuck)} groups have been in a rebalance for some seconds: {named(stuck)}",
+            f"{counted(len(stuck), 'group')} in a rebalance for some seconds: {named(stuck)}",
             "`kafkatx explain-lag GROUP` says more.",
         )
     else:
-        yield ok("groups", f"none of {len(after)} groups is stuck in a rebalance")
+        yield ok("groups", f"none of {counted(len(after), 'group')} is stuck in a rebalance")
 
 
 def check_transactions(hanging: Sequence[str]) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from kafkatx.cli.doctor.machine_checks import check_machine
 from kafkatx.cli.doctor.result import Finding, hint, ok, wrong
 from kafkatx.cli.doctor.setting_checks import check_settings
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -183,7 +184,7 @@ def _transactions(cluster: Cluster) -> Iterator[Finding]:
     if len(places) > MOST_PARTITIONS:
         yield hint(
             "hanging-transactions",
-            f"only {MOST_PARTITIONS:,} of {len(places):,} partitions were looked at",
+            f"only {MOST_PARTITIONS:,} of {counted(len(places), 'partition')} were looked at",
             "`kafkatx transactions hanging TOPIC` looks at the partitions of a topic.",
         )
 
@@ -260,7 +261,7 @@ def _content(path: str, pid: int | None) -> Iterator[Finding]:
     if stray:
         yield hint(
             "stray-logs",
-            f"{path} has {len(stray)} directories that belong to no topic: {c.named(stray)}",
+            f"{path} has {counted(len(stray), 'directory')} of no topic: {c.named(stray)}",
             "`kafkatx log adopt` takes them back; delete them if they are not missed.",
         )
     if pid is None and META_PROPERTIES in names and CLEAN_SHUTDOWN not in names:

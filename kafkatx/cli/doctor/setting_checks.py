@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kafkatx.cli.doctor.result import Finding, hint, wrong
 from kafkatx.config.listeners import is_loopback
+from kafkatx.names import counted
 
 PLAIN = ("PLAINTEXT", "SSL")
 """Security protocols without a login; TLS has one if client certificates are required."""
@@ -105,7 +106,8 @@ def _copies(values: Mapping[str, str], who: str, brokers: int) -> Iterator[Findi
             if _number(values, name) == 1:
                 yield hint(
                     "replication",
-                    f"{who}: {name}=1 in a cluster of {brokers} brokers: what one broker has is gone with it",
+                    f"{who}: {name}=1 in a cluster of {counted(brokers, 'broker')}: what one"
+                    f" broker has is gone with it",
                     f"Set {name}={min(brokers, 3)}.",
                 )
 

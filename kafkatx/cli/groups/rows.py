@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from kafkatx.cli.output.terminal import print_rows, print_table, show_folded, show_json
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.blocking.admin.reset import Move
@@ -64,7 +65,7 @@ def total_lag(rows: Iterable[Progress]) -> int:
 def headline(group: GroupDescription, rows: Sequence[Progress]) -> str:
     """Return one line about the state of a group."""
     count = len(group.members)
-    members = "no members" if not count else "1 member" if count == 1 else f"{count:,} members"
+    members = counted(count, "member") if count else "no members"
     node = group.coordinator
     parts = [
         group.state,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +16,7 @@ import click
 from kafkatx.cli.options.list_format import json_option
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import interactive, say, show, show_json
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.log.inspect.faults import Fault
@@ -42,8 +43,8 @@ Examples:
 def log() -> None:
     """Show, check and repair the files of a log.
 
-    DIR is one of a broker's log.dirs, the directory of a partition in it, or one file: .log, .index,
-    .timeindex, .snapshot, or a checkpoint. Apache Kafka's files are read as well.
+    DIR is one of a broker's log.dirs, the data directory of several brokers, the directory of a partition,
+    or one file: .log, .index, .timeindex, .snapshot, or a checkpoint. Apache Kafka's files are read as well.
     """
 
 
@@ -71,9 +72,11 @@ def dump(path: str, records: bool, indexes: bool, offset: int, limit: int | None
     from kafkatx.cli.log.rows import printer
     from kafkatx.log.files import Files
     from kafkatx.log.inspect.dump import Dump
+    from kafkatx.log.inspect.paths import paths_of_brokers
     from kafkatx.log.inspect.rows import KINDS
 
-    rows: Iterator[Row] = Dump(Files(), records, indexes, offset).rows(path)
+    contents = Dump(Files(), records, indexes, offset)
+    rows: Iterator[Row] = chain.from_iterable(map(contents.rows, paths_of_brokers(path)))
     printer(as_json, interactive(sys.stdout))(rows if limit is None else islice(rows, limit), KINDS)
 
 
@@ -92,8 +95,15 @@ def verify(path: str, records: bool, compacted: bool, as_json: bool) -> int:
     """
     from kafkatx.log.files import Files
     from kafkatx.log.inspect.logdir import Check
+    from kafkatx.log.inspect.paths import paths_of_brokers
 
-    check = Check(Files(), path, compacted=compacted, deep=records)
+    paths = paths_of_brokers(path)
+    checks = [Check(Files(), each, compacted=compacted, deep=records) for each in paths]
+    return max(_verify(check, as_json) for check in checks)
+
+
+def _verify(check: Check, as_json: bool) -> int:
+    """Print the faults of one path and a summary; return the exit code."""
     if check.held_by is not None:
         holder = f"is in use by a broker (pid {check.held_by})"
         say(f"{check.log_dir} {holder}: the data that it is writing is not checked")
@@ -101,7 +111,7 @@ def verify(path: str, records: bool, compacted: bool, as_json: bool) -> int:
         faults = _print_faults(check.faults(bar.advance), as_json)
     for note in check.notes:
         say(note)
-    say(_summary(check, faults))
+    say(f"{check.path}: {_summary(check, faults)}")
     return FAULTY if faults else 0
 
 
@@ -123,12 +133,8 @@ def _print_faults(faults: Iterable[Fault], as_json: bool) -> int:
 def _summary(check: Check, faults: int) -> str:
     tally = check.tally
     tally.sound.add(tally.lost)
-    logs = f"{_count(check.partitions, 'partition')}, {_count(tally.segments, 'segment')}, {tally.sound}"
-    return f"{logs}: {_count(faults, 'fault') if faults else 'no fault'}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    logs = f"{counted(check.partitions, 'partition')}, {counted(tally.segments, 'segment')}, {tally.sound}"
+    return f"{logs}: {counted(faults, 'fault') if faults else 'no fault'}"
 
 
 @log.command(epilog="Example: kafkatx log repair /var/lib/kafkatx/orders-0 --yes")
@@ -142,6 +148,13 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
     their offsets. The bytes are kept beside the file, as FILE.cut-POSITION. Indexes, leader epochs and
     checkpoints are rebuilt. No broker may be running. Exit code 1: a fault is left.
     """
+    from kafkatx.log.inspect.paths import paths_of_brokers
+
+    return max(_repair(each, yes, compacted) for each in paths_of_brokers(path))
+
+
+def _repair(path: str, yes: bool, compacted: bool) -> int:
+    """Repair one log dir, or one partition; return the exit code."""
     from kafkatx.log.files import Files
     from kafkatx.log.inspect.logdir import Check
     from kafkatx.log.inspect.paths import Kind, kind_of, locked, log_dir_of
@@ -166,7 +179,7 @@ def repair(path: str, yes: bool, compacted: bool) -> int:
         for plan in todo:
             execute(plan)
         left = _print_faults(Check(files, path, compacted=compacted, ours=True).faults(), as_json=False)
-    say(f"done; {_count(left, 'fault') if left else 'no fault'} left")
+    say(f"done; {counted(left, 'fault') if left else 'no fault'} left")
     return FAULTY if left else 0
 
 
@@ -227,12 +240,12 @@ def adopt(
 
 
 def _print_plan(plan: Plan) -> None:
-    show(f"{os.path.abspath(plan.directory)}: {_count(plan.faults, 'fault')}")
+    show(f"{os.path.abspath(plan.directory)}: {counted(plan.faults, 'fault')}")
     if plan.lost is not None:
         lost = plan.lost
         show(
             f"  the log will end at offset {plan.end_offset}; {lost.bytes:,} bytes go, and in them "
-            f"{lost.batches:,} whole batches with {lost.records:,} records"
+            f"{lost.batches:,} whole batches with {counted(lost.records, 'record')}"
         )
     for step in plan.steps:
         show(f"  {step.what}")

@@ -22,6 +22,7 @@ from kafkatx.cli.options.registry import registry_option
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.renderer import unescape
 from kafkatx.cli.output.terminal import hint, interactive, say
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster, Writer
@@ -198,7 +199,10 @@ def produce(
             writer.flush()
     if not quiet:
         seconds = time.monotonic() - started
-        say(f"{writer.totals.records} messages, {writer.totals.bytes} bytes in {seconds:.3f} s to {topic}")
+        say(
+            f"{counted(writer.totals.records, 'message')}, {writer.totals.bytes} bytes in"
+            f" {seconds:.3f} s to {topic}"
+        )
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from kafkatx.cli.options.cluster import cluster_options, connect, pairs
 from kafkatx.cli.options.numbers import parse_bytes_per_s
 from kafkatx.cli.output.terminal import confirm, say
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted, verb
 
 if TYPE_CHECKING:
     from kafkatx.clientcore.admin.mirror_status import MirrorReport
@@ -92,7 +93,10 @@ def add(
     say(f"added the link {name}: `kafkatx mirror status {name}` shows its topics within seconds")
     if report.partitions:
         count = len({one.topic for one in report.partitions})
-        say(f"{count} topics of an earlier link {name} are mirrored further, if it has the same source")
+        say(
+            f"{counted(count, 'topic')} of an earlier link {name} {verb(count, 'is', 'are')}"
+            f" mirrored further, if it has the same source"
+        )
 
 
 @click.command(epilog="Example: kafkatx mirror remove dc1")
@@ -113,7 +117,8 @@ def remove(name: str, yes: bool, bootstrap: str, timeout: float) -> None:
     if unpromoted := _unpromoted(report):
         more = ", ..." if len(unpromoted) > MOST_NAMED else ""
         say(
-            f"{len(unpromoted)} topics stay read-only until they are promoted, by `kafkatx mirror promote"
+            f"{counted(len(unpromoted), 'topic')} {verb(len(unpromoted), 'stays', 'stay')}"
+            f" read-only until promoted, by `kafkatx mirror promote"
             f" {name}`: {', '.join(unpromoted[:MOST_NAMED])}{more}"
         )
 

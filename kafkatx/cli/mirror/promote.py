@@ -14,6 +14,7 @@ from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import confirm, say
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted, verb
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -70,7 +71,7 @@ def promote(
             say(f"link {name} has no mirrors that are not promoted already")
             return 0
         _warn(chosen)
-        confirm(f"Promote {len(left)} topics of link {name}? This cannot be undone.", yes)
+        confirm(f"Promote {counted(len(left), 'topic')} of link {name}? This cannot be undone.", yes)
         pattern = of_link(cluster, name).get(links.PROMOTED, "")
         values = {links.PROMOTED: links.with_topics(pattern, topics)}
         alter(cluster, name, values)
@@ -85,12 +86,14 @@ def _warn(partitions: Sequence[MirrorStatus]) -> None:
     behind = [one for one in partitions if one.lag > 0 and one.state != PROMOTED]
     unknown = sum(one.lag < 0 and one.state != PROMOTED for one in partitions)
     if behind:
-        say(f"{sum(one.lag for one in behind)} offsets of {len(behind)} partitions are not here yet")
+        lag = sum(one.lag for one in behind)
+        places = counted(len(behind), "partition")
+        say(f"{counted(lag, 'offset')} of {places} {verb(lag, 'is', 'are')} not here yet")
     if unknown:
-        say(f"the lag of {unknown} partitions is not known")
+        say(f"the lag of {counted(unknown, 'partition')} is not known")
     unfinished = sum(one.open_transaction >= 0 and one.state != PROMOTED for one in partitions)
     if unfinished:
-        say(f"{unfinished} partitions have open transactions, which will be aborted")
+        say(f"{counted(unfinished, 'partition')} with open transactions, which will be aborted")
 
 
 def _complete(cluster: Cluster, link: str, topics: Sequence[str], wait_s: float) -> int:
@@ -109,7 +112,7 @@ def _complete(cluster: Cluster, link: str, topics: Sequence[str], wait_s: float)
             if time.monotonic() >= end_s:
                 raise KafkaTXError(_unfinished(link, [one for one in found if one.state != PROMOTED]))
             time.sleep(POLL_S)
-    say(f"{len(topics)} topics are promoted: producers may write to them")
+    say(f"{counted(len(topics), 'topic')} promoted: producers may write there")
     return 0
 
 
@@ -118,6 +121,7 @@ def _unfinished(link: str, left: Sequence[MirrorStatus]) -> str:
     reason = next((f": {one.topic_partition}: {one.reason}" for one in left if one.reason), "")
     names = sorted({one.topic for one in left})
     return (
-        f"{len(names)} topics are not promoted yet{reason}; it goes on, and `kafkatx mirror status {link}`"
+        f"{counted(len(names), 'topic')} not promoted yet{reason}; it goes on, and `kafkatx"
+        f" mirror status {link}`"
         " shows how far it is"
     )

@@ -17,6 +17,7 @@ from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table, say, show_json
 from kafkatx.config.mirror_record import KAFKATX_MIRROR, MirrorRecord
 from kafkatx.errors import KafkaTXError, SettingError
+from kafkatx.names import counted
 from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ def verify(
     _print(found, as_json, header)
     different = sum(tally.different for tally in found.values())
     batches = sum(tally.batches for tally in found.values())
-    say(f"{len(found)} partitions, {batches} batches compared, {different} differences")
+    say(
+        f"{counted(len(found), 'partition')}, {counted(batches, 'batch')} compared,"
+        f" {counted(different, 'difference')}"
+    )
     return DIFFERENT if different else 0
 
 

@@ -46,7 +46,7 @@ def cluster_options(command: F) -> F:
         envvar="KAFKATX_BOOTSTRAP",
         show_default=True,
         show_envvar=True,
-        callback=last_given,
+        callback=_bootstrap,
         help="Addresses of some brokers of the cluster.",
     )
     timeout = click.option(
@@ -70,8 +70,9 @@ def _command_config(hidden: bool = False) -> Callable[[F], F]:
         show_envvar=True,
         hidden=hidden,
         expose_value=False,
+        is_eager=True,  # before -b, which it may stand for
         callback=_read_properties,
-        help="Properties file with client settings, such as security.protocol, ssl.* and sasl.*.",
+        help="Properties file with client settings, such as bootstrap.servers, security.protocol and sasl.*.",
     )
 
 
@@ -90,6 +91,15 @@ def _read_properties(ctx: click.Context, option: click.Parameter, path: str | No
     _properties.clear()
     if path is not None:
         _properties.update(read_properties(path))
+
+
+def _bootstrap(ctx: click.Context, option: click.Parameter, value: str) -> str:
+    """Return the addresses of ``-b``, else of the environment, of ``--command-config``, or the default."""
+    found = last_given(ctx, option, value)
+    given = f"kafkatx.{option.name}" in ctx.meta
+    if given or ctx.get_parameter_source(option.name or "") is ParameterSource.ENVIRONMENT:
+        return found
+    return _properties.get("bootstrap.servers", found)
 
 
 def command_config() -> dict[str, str]:

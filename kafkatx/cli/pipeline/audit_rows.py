@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table, show_json
+from kafkatx.names import counted, verb
 
 if TYPE_CHECKING:
     from kafkatx.audit.comparison import Window
@@ -71,7 +72,12 @@ def summary(windows: Sequence[Window], window_ms: int, unreadable: int) -> str:
             sum(getattr(each, what) for each in closed) for what in ("unconsumed", "reread")
         )
         text += f"; {unconsumed} not consumed, {reread} read again"
-    return text + (f"; {unreadable} records of the audit topic are not announcements" if unreadable else "")
+    return text + (
+        f"; {counted(unreadable, 'record')} of the audit topic {verb(unreadable, 'is', 'are')}"
+        f" not announcements"
+        if unreadable
+        else ""
+    )
 
 
 def _many(count: int, what: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kafkatx.audit.way import TOPIC, Fault, Step, WayWindow
 from kafkatx.cli.pipeline.audit_rows import time_text
 from kafkatx.clientcore.audit.tiers import BROKER, CONSUMER, INGEST, MIRROR
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.audit.tallies import Tallies
@@ -65,7 +66,7 @@ def _sentence(
     records = "record" if number == 1 else "records"
     causes = _MISSING if missing else _MORE
     if missing:
-        text = f"{tier} lacks {number} of the {expected} records of {feeders}"
+        text = f"{tier} lacks {number} of the {counted(expected, 'record')} of {feeders}"
     else:
         text = f"{tier} has {number} {records} more than {feeders}"
     return f"{text} {_when(hits, judged)} ({causes.get(tier.kind, 'the tier before has other numbers')})"
@@ -76,8 +77,11 @@ def _when(hits: Sequence[tuple[int, WayWindow, Fault]], judged: int) -> str:
     if len(hits) == 1:
         return f"in the window from {time_text(first.start_ms)} to {time_text(first.end_ms)}"
     if hits[-1][0] == judged - 1:
-        return f"since {time_text(first.start_ms)}, in {len(hits)} windows, the last closed one among them"
-    return f"from {time_text(first.start_ms)} to {time_text(last.end_ms)}, in {len(hits)} windows"
+        return (
+            f"since {time_text(first.start_ms)}, in {counted(len(hits), 'window')}, the last"
+            f" closed one among them"
+        )
+    return f"from {time_text(first.start_ms)} to {time_text(last.end_ms)}, in {counted(len(hits), 'window')}"
 
 
 def remarks(topic: str, steps: Sequence[Step], tallies: Tallies) -> Iterator[str]:

@@ -18,6 +18,7 @@ from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import interactive, print_rows, print_table, say
 from kafkatx.cli.process.signals import Stop
 from kafkatx.errors import SettingError
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,7 +156,10 @@ class ProgressDisplay:
         self.bar.reach(progress.records_done, progress.records_total)
         last, self._last = self._last, progress
         if self._lines and last is not None and progress.commit > last.commit:
-            say(f"commit {last.commit}: {progress.records_done:,} records so far, lag {progress.lag:,}")
+            say(
+                f"commit {last.commit}: {counted(progress.records_done, 'record')} so far, lag"
+                f" {progress.lag:,}"
+            )
 
 
 def summary(report: Report) -> dict[str, object]:
@@ -179,6 +183,6 @@ def summary_line(report: Report, to: str) -> str:
         return f"nothing new: {to} has all records"
     letters = f"{report.dead:,} dead letters, " if report.dead else ""
     return (
-        f"{report.rows:,} rows, {letters}{report.bytes:,} bytes in {report.files:,} files, "
-        f"{report.commits:,} commits: {to}"
+        f"{counted(report.rows, 'row')}, {letters}{report.bytes:,} bytes in {counted(report.files, 'file')}, "
+        f"{counted(report.commits, 'commit')}: {to}"
     )

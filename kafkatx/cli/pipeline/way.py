@@ -9,6 +9,7 @@ import attrs
 import click
 
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted, verb
 
 if TYPE_CHECKING:
     from kafkatx.audit.tallies import Tallies, Tally
@@ -71,7 +72,10 @@ def compare_tiers(clusters: Sequence[Cluster], audit_topic: str, asked: Asked) -
     for remark in clock_remarks(tallies.clocks):
         say(remark)
     if tallies.unreadable:
-        say(f"{tallies.unreadable} records of the audit topic are not announcements")
+        say(
+            f"{counted(tallies.unreadable, 'record')} of the audit topic"
+            f" {verb(tallies.unreadable, 'is', 'are')} not announcements"
+        )
     return wrong
 
 

@@ -12,6 +12,7 @@ from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
 from kafkatx.cli.output.terminal import confirm, interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import ErrorCode
+from kafkatx.names import counted
 from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ def elect(
         wanted = _in_scope(cluster, scope) if scope else None
         if unclean:
             count = len(wanted or ())
-            confirm(f"Elect leaders for {count} partitions although records may be lost for ever?", yes)
+            confirm(
+                f"Elect leaders for {counted(count, 'partition')} although records may be lost for ever?", yes
+            )
         found = Replicas(cluster).elect(UNCLEAN if unclean else PREFERRED, wanted)
         leaders = _leaders(cluster, found)
     _print(found, leaders, as_json, header)

@@ -17,6 +17,7 @@ from kafkatx.cli.options.numbers import parse_bytes_per_s
 from kafkatx.cli.output.progress import ProgressBar
 from kafkatx.cli.output.terminal import confirm, hint, interactive, print_rows, print_table, say, show_json
 from kafkatx.errors import KafkaTXError
+from kafkatx.names import counted
 
 if TYPE_CHECKING:
     from kafkatx.blocking import Cluster
@@ -79,7 +80,9 @@ def run(cluster: Cluster, moves: Sequence[Move], **how: Unpack[Execution]) -> in
         say("nothing has to be moved")
         return 0
     copies = sum(move.copied for move in moves)
-    confirm(f"Move {len(moves)} partitions, which copies {copies} replicas?", how["yes"])
+    confirm(
+        f"Move {counted(len(moves), 'partition')}, which copies {counted(copies, 'replica')}?", how["yes"]
+    )
     say(f"to undo: kafkatx cluster move --execute --plan '{to_json(moves, before=True)}'")
     begin(cluster, moves, throttle)
     if how["no_wait"]:
@@ -92,7 +95,7 @@ def run(cluster: Cluster, moves: Sequence[Move], **how: Unpack[Execution]) -> in
         raise
     if throttle is not None:
         unthrottle(cluster, {move.topic_partition.topic for move in moves})
-    say(f"complete: {len(moves)} partitions are where they should be")
+    say(f"complete: {counted(len(moves), 'partition')} moved")
     return 0
 
 

@@ -14,6 +14,7 @@ from kafkatx.cli.options.list_format import listing_options
 from kafkatx.cli.options.scope import parse_scope, scope_options
 from kafkatx.cli.output.terminal import confirm, interactive, print_rows, print_table, say, show_json
 from kafkatx.cli.replicas.execution import Execution, check_none_refused, execution_options, run
+from kafkatx.names import counted
 from kafkatx.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -126,10 +127,10 @@ def _cancel(cluster: Cluster, scope: Mapping[str, set[int]], yes: bool) -> int:
     if not found:
         say("no such move is in progress")
         return 0
-    confirm(f"End the moves of {len(found)} partitions?", yes)
+    confirm(f"End the moves of {counted(len(found), 'partition')}?", yes)
     outcomes = replicas.reassign(dict.fromkeys(found))
     check_none_refused({name: outcome for name, outcome in outcomes.items() if outcome.error})
-    say(f"ended the moves of {len(found)} partitions")
+    say(f"ended the moves of {counted(len(found), 'partition')}")
     return 0
 
 

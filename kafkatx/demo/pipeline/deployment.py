@@ -162,9 +162,11 @@ class Deployment:
         with Cluster(self.dc1) as cluster:
             for topic in self.topics:
                 Admin(cluster).create_topic(topic, PARTITIONS, REPLICAS)
-        self.tell("dc1", f"2 brokers of the live data centre: {self.dc1}", f"kafkatx cluster -b {self.dc1}")
+        self.tell(
+            "dc1", f"2 brokers of the live data centre: {self.dc1}", f"kafkatx cluster status -b {self.dc1}"
+        )
         self.dc2 = dc2.wait_for(_READY)
-        self.tell("dc2", f"2 brokers for offline analysis: {self.dc2}", f"kafkatx topics -b {self.dc2}")
+        self.tell("dc2", f"2 brokers for offline analysis: {self.dc2}", f"kafkatx topics list -b {self.dc2}")
 
     def _start_mirror(self) -> None:
         path = self.folder / "mirror.properties"

@@ -94,6 +94,27 @@ def kind_of(path: str) -> Kind:
     raise NotALog(f"{path}: neither a log dir nor a partition's directory: no segments, no checkpoints")
 
 
+def paths_of_brokers(path: str) -> list[str]:
+    """Return the log dirs that *path* stands for.
+
+    The data directory of ``kafkatx up --brokers`` has one folder for each broker, named by its id, and may be
+    the log dir of one of them itself. Every other path stands for itself.
+    """
+    found = []
+    if os.path.isdir(path):
+        names = sorted(filter(str.isdigit, os.listdir(path)), key=int)
+        found = [
+            folder
+            for folder in (os.path.join(path, name) for name in names)
+            if os.path.exists(os.path.join(folder, META_PROPERTIES))
+        ]
+    try:
+        kind_of(path)
+    except NotALog:
+        return found or [path]
+    return [path, *found]
+
+
 def partition_of(directory: str) -> TopicPartition | None:
     """Return the partition of a directory by its name; None if the name is not a partition's."""
     match = _PARTITION.fullmatch(os.path.basename(os.path.abspath(directory)))

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 import attrs
 
 from kafkatx.mirror.core.provenance import StreamId
+from kafkatx.names import counted
 
 SHOWN_FAILURES = 5
 
@@ -88,9 +89,9 @@ class Totals:
     def line(self) -> str:
         """Return a line for a log."""
         parts = [
-            f"{self.records} records ({_bytes(self.bytes)}) copied",
+            f"{counted(self.records, 'record')} ({_bytes(self.bytes)}) copied",
             f"{self.lag} behind",
-            f"{self.copying} of {self.partitions} partitions",
+            f"{self.copying} of {counted(self.partitions, 'partition')}",
         ]
         for count, what in (
             (self.filtered, "left out by the filter"),
@@ -108,7 +109,7 @@ def failures(streams: Iterable[StreamStatus]) -> list[str]:
     failed = [one for one in streams if one.state is State.FAILED]
     lines = [f"{one.stream} is not copied: {one.failure}" for one in failed[:SHOWN_FAILURES]]
     if len(failed) > SHOWN_FAILURES:
-        lines.append(f"and {len(failed) - SHOWN_FAILURES} partitions more")
+        lines.append(f"and {counted(len(failed) - SHOWN_FAILURES, 'partition')} more")
     return lines
 
 

@@ -6,6 +6,8 @@ Reads the target directory, and asks a broker for its topics. Java and PySpark t
 
 from __future__ import annotations
 
+from kafkatx.schemas.engines import check_library
+from kafkatx.schemas.messages.formats import NAMES
 from kafkatx.spark.ingest.options import IngestOptions
 from kafkatx.spark.ingest.table.commits import last_manifest
 from kafkatx.spark.ingest.table.files import open_files
@@ -20,6 +22,7 @@ def check_without_spark(options: IngestOptions) -> None:
     """Check the target directory, the decoder, the columns, the topics and the brokers, and the registry.
 
     :raises SettingError: an option is wrong, or differs from what the directory was begun with.
+    :raises MissingLibrary: the library of the messages' schemas is not installed.
     :raises TableDamaged: the directory is not as an ingestion leaves it.
     :raises IngestError: the directory cannot be read.
     :raises UnknownTopic: there is no topic of a name.
@@ -30,6 +33,8 @@ def check_without_spark(options: IngestOptions) -> None:
     elif isinstance(options.selection, Assign):
         check_topic_names("topic", {topic for topic, _ in options.selection.partitions})
     check_format(options.format, options.compression)
+    if options.decode in NAMES:
+        check_library(NAMES[options.decode])
     files = open_files(options.to)
     try:
         resolver = resolver_of(options)

@@ -57,6 +57,7 @@ class EndpointTests(BrokerTestCase):
         self.registry = RegistryHolder(self.broker)
         server = KafkaServerFactory(self.dispatch, Limits(1 << 20, -1, -1), self.clock)
         self.metrics = MetricsHolder(self.broker, server, None, self)
+        self.console_server = server
         self.console = ConsoleHolder(self.broker, server, self.metrics, self.registry)
         self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self.console, self)
         self.callLater = self.clock.callLater
@@ -112,6 +113,20 @@ class EndpointTests(BrokerTestCase):
         self.assertIn(b" 200 OK", self.get("/health/ready"))
         self.broker.replicas.halted.callback("all log dirs have failed")
         self.assertIn(b"every log dir is offline", self.get("/health/ready"))
+
+    def test_root(self) -> None:
+        """A browser is led to the console, if there is one; other clients get the registry's answer."""
+        browser = "/ HTTP/1.1\r\nAccept: text/html,*/*\r\nX-Rest:"
+        self.endpoint.listen()
+        self.assertIn(b" 200 OK", self.get(browser))
+        self.broker.config = self.broker.config.with_values({"kafkatx.console.enable": "true"})
+        console = ConsoleHolder(self.broker, self.console_server, self.metrics, self.registry)
+        self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, console, self)
+        self.endpoint.listen()
+        led = self.get(browser, 2)
+        self.assertIn(b" 302 ", led)
+        self.assertIn(b"Location: /console/\r\n", led)
+        self.assertIn(b" 200 OK", self.get("/", 2))
 
     def test_hosts(self) -> None:
         """A listener answers requests for its own names, which are more for one on all interfaces."""

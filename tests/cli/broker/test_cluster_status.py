@@ -120,6 +120,22 @@ class DescribeBrokerTests(SynchronousTestCase):
             (asked.resources[0].resource_name, asked.resources[0].configuration_keys), ("1", ["listeners"])
         )
 
+    def test_missing_rights(self) -> None:
+        """Answers that the caller may not have are named, with the right that it needs."""
+        refused = int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        answers: dict[type[Any], Any] = {
+            MetadataRequest: metadata(1),
+            DescribeConfigsRequest: DescribeConfigsResponse(
+                results=[DescribeConfigsResult(error_code=refused)]
+            ),
+            DescribeLogDirsRequest: DescribeLogDirsResponse(error_code=refused),
+        }
+        found = describe_broker(OneBroker(answers), "127.0.0.1:9092", no_other)
+        self.assertEqual(
+            found.missing_rights,
+            ["listeners need DescribeConfigs on the cluster", "log dirs need Describe on the cluster"],
+        )
+
     def test_old_broker(self) -> None:
         """A broker that knows only metadata has no listeners and log dirs."""
         found = describe_broker(OneBroker({MetadataRequest: metadata(1)}), "127.0.0.1:9092", no_other)

@@ -69,7 +69,7 @@ class PartitionTests(ChecksTestCase):
         lagging = [LaggingPartition("t", n, 1, [1, 2], [1], 2 if n else 1) for n in range(7)]
         state = attrs.evolve(GOOD, under_replicated=lagging, offline=[OfflinePartition("u", 0, [3], "X")])
         found = [*c.check_partitions(state)]
-        self.says(found, "offline-partitions", WRONG, "1 partitions have no leader: u-0")
+        self.says(found, "offline-partitions", WRONG, "1 partition without a leader: u-0")
         self.says(found, "under-replicated", WRONG, "7 partitions", "t-4 and 2 more")
         self.says(found, "under-min-isr", WRONG, "6 partitions")
 
@@ -77,7 +77,7 @@ class PartitionTests(ChecksTestCase):
         """One replica in a cluster, and as many in-sync replicas as there are, are hints."""
         topics = {"a": topic("a", 1), "b": topic("b", 1, 2), "c": topic("c", 1, 2, 3)}
         found = [*c.check_topics(topics, {"a": "1", "b": "2", "c": "2"}, 3)]
-        self.says(found, "replication", HINT, "1 topics have one replica", ": a")
+        self.says(found, "replication", HINT, "1 topic with one replica", ": a")
         self.says(found, "min-insync", HINT, ": b:")
         self.assertEqual([*c.check_topics(topics, {}, 1)], [])
 
@@ -116,7 +116,7 @@ class BrokerTests(ChecksTestCase):
         """A group that is in a rebalance at both looks is stuck."""
         before = {"a": "PreparingRebalance", "b": "Stable", "c": "Assigning"}
         after = {"a": "CompletingRebalance", "b": "Assigning", "c": "Stable"}
-        self.says(c.check_groups(before, after), "groups", HINT, "1 groups", ": a")
+        self.says(c.check_groups(before, after), "groups", HINT, "1 group in a rebalance", ": a")
         self.assertEqual(self.levels(c.check_groups({}, {"b": "Stable"})), {"groups": OK})
 
     def test_transactions(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -101,6 +102,21 @@ class VerifyTests(CommandCase):
         self.assertEqual(self.run_log("verify", "empty"), 1)
         self.assertEqual(len(self.err.text().splitlines()), 1)
         self.assertEqual(self.run_log("verify", "nowhere"), 2)
+
+    def test_several_brokers(self) -> None:
+        """The data directory of several brokers is checked broker by broker; a fault in one is the result."""
+        for name in ("1", "2"):
+            shutil.copytree(self.path, os.path.join("data", name))
+        self.assertEqual(self.run_log("verify", "data"), 0)
+        self.assertEqual(len(self.err.text().splitlines()), 2)
+        path = os.path.join("data", "2", os.path.basename(self.directory), LAST)
+        with open(path, "r+b") as file:
+            file.seek(70)
+            file.write(b"\xff")
+        self.assertEqual(self.run_log("verify", "data"), 1)
+        self.assertIn(path, self.out.text())
+        self.assertEqual(self.run_log("repair", "data", "--yes"), 0)
+        self.assertEqual(self.run_log("verify", "data"), 0)
 
 
 class RepairTests(CommandCase):

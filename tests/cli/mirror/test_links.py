@@ -74,7 +74,7 @@ class RemoveTests(LinkCase):
         self.mirror("remove", "dc1", "--yes")
         self.assertEqual(self.settings, {"mirror.links": "", "mirror.dc10.topics": "x"})
         self.assertIn(
-            "1 topics stay read-only until they are promoted, by `kafkatx mirror promote dc1`: t\n",
+            "1 topic stays read-only until promoted, by `kafkatx mirror promote dc1`: t\n",
             self.err.text(),
         )
 

@@ -31,7 +31,7 @@ class PromoteTests(LinkCase):
         """All topics of the link are to be promoted; what is missing here is told before."""
         self.mirror("promote", "dc1", "--yes")
         self.assertEqual(self.settings["mirror.dc1.promoted"], ".*")
-        self.assertIn("3 offsets of 1 partitions are not here yet", self.err.text())
+        self.assertIn("3 offsets of 1 partition are not here yet", self.err.text())
         self.assertIn("the promotion has begun", self.err.text())
 
     def test_some(self) -> None:
@@ -46,7 +46,7 @@ class PromoteTests(LinkCase):
         self.assertNotIn("open transactions", self.err.text())
         self.cluster.mirrored = {1: [T0, attrs.evolve(T1, open_transaction=0), U0]}
         self.mirror("promote", "dc1", "--yes")
-        self.assertIn("1 partitions have open transactions, which will be aborted", self.err.text())
+        self.assertIn("1 partition with open transactions, which will be aborted", self.err.text())
 
     def test_asks(self) -> None:
         """It asks, with a warning that there is no way back, and changes nothing without an answer."""
@@ -57,13 +57,13 @@ class PromoteTests(LinkCase):
         """With --wait it ends when all is promoted."""
         self.mirror("promote", "dc1", "--yes", "--wait", "60")
         self.assertEqual(self.polls, 3)
-        self.assertIn("1 topics are promoted: producers may write to them", self.err.text())
+        self.assertIn("1 topic promoted: producers may write there", self.err.text())
 
     def test_waits_in_vain(self) -> None:
         """After the time it says what hinders it; the exit code is 1."""
         self.cluster.mirrored = {1: [T0, attrs.evolve(T1, reason="not promoted: a transaction"), U0]}
         self.mirror("promote", "dc1", "--yes", "--wait", "1", exit_code=1)
-        self.assertIn("1 topics are not promoted yet: t-1: not promoted: a transaction", self.err.text())
+        self.assertIn("1 topic not promoted yet: t-1: not promoted: a transaction", self.err.text())
 
     def test_gone_link(self) -> None:
         """Mirrors of a link that was removed can be promoted."""

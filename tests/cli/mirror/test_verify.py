@@ -76,7 +76,7 @@ class VerifyTests(CommandCase):
         self.assertEqual(self.verify("--source", "source:1", "-t", "t"), 1)
         *_, last = self.out.text().splitlines()
         self.assertEqual(last, "difference\tt\t1\t0\t2\tthe records differ (other checksums)")
-        self.assertIn("2 partitions, 2 batches compared, 1 differences", self.err.text())
+        self.assertIn("2 partitions, 2 batches compared, 1 difference", self.err.text())
 
     def test_json(self) -> None:
         """An object a partition has its counts and differences."""

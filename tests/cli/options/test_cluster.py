@@ -54,6 +54,19 @@ class BootstrapTests(CommandCase):
         self.run_command("-b", "h:1", "topics", "list")
         self.assertEqual([address for address, _ in self.asked], ["127.0.0.1:9092", "e:1", "h:1"])
 
+    def test_command_config(self) -> None:
+        """The file's addresses replace the default; command line and environment replace the file's."""
+        path = self.mktemp()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("bootstrap.servers=f:1,f:2\n")
+        self.run_command("topics", "list", "--command-config", path)
+        self.run_command("--command-config", path, "topics", "list")
+        self.run_command("topics", "list", "-b", "h:1", "--command-config", path)
+        self.run_command("-b", "h:2", "topics", "list", "--command-config", path)
+        self.patch(os, "environ", {**os.environ, "KAFKATX_BOOTSTRAP": "e:1"})
+        self.run_command("topics", "list", "--command-config", path)
+        self.assertEqual([address for address, _ in self.asked], ["f:1,f:2", "f:1,f:2", "h:1", "h:2", "e:1"])
+
 
 class ChangesTests(SynchronousTestCase):
     def test_set_and_deleted(self) -> None:

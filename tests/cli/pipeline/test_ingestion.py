@@ -224,4 +224,4 @@ class SummaryTests(CommandCase):
     def test_without_dead_letters(self) -> None:
         """They are told of only if there are any."""
         line = ingestion.summary_line(Report(1, 5, 0, 99, 1), "DIR")
-        self.assertEqual(line, "5 rows, 99 bytes in 1 files, 1 commits: DIR")
+        self.assertEqual(line, "5 rows, 99 bytes in 1 file, 1 commit: DIR")

@@ -76,7 +76,7 @@ class WayTests(CommandCase):
         copied = RangeAnnouncement("broker", "dc2", "x", "t", "j", 0, 0, 3, 1000, ((0, 2),), 0, 5000)
         self.announce("b", copied)
         self.assertEqual(self.audit("--way", "--also", "b"), 1)
-        self.assertIn("broker:dc2 lacks 1 of the 1 records of broker:dc1", self.err.text())
+        self.assertIn("broker:dc2 lacks 1 of the 1 record of broker:dc1", self.err.text())
 
     def test_topics_of_mirrors(self) -> None:
         """A mirror's own topics, which brokers count, are left out, unless they are named or produced to."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import click
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.cli.root import kafkatx
 from kafkatx.client import Record
 from kafkatx.config.properties import read_properties
+from kafkatx.demo.pipeline import deployment
 from kafkatx.demo.pipeline.deployment import Dropped, mirror_settings
 from kafkatx.mirror.filters import RegexFilter
 from kafkatx.mirror.settings import MirrorSettings
@@ -44,3 +48,15 @@ class MirrorSettingsTests(SynchronousTestCase):
     def test_all_copied(self) -> None:
         """Without a message to drop there is no filter."""
         self.assertNotIn("filter", read_properties(str(self.settings(None))))
+
+
+class HintsTests(SynchronousTestCase):
+    def test_commands(self) -> None:
+        """Each command that the demo shows is complete: a reader may paste it."""
+        source = Path(deployment.__file__).read_text(encoding="utf-8")
+        hints = re.findall(r'f"kafkatx (\w+) (\w+|\{)', source)
+        self.assertGreaterEqual(len(hints), 3)
+        for name, argument in hints:
+            command = kafkatx.commands[name]
+            if isinstance(command, click.Group):
+                self.assertIn(argument, command.commands, name)

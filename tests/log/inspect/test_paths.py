@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -18,6 +19,7 @@ from kafkatx.log.inspect.paths import (
     log_dir_of,
     partition_of,
     partitions,
+    paths_of_brokers,
     segment_path,
 )
 from kafkatx.testing.contracts.partition_log import TP
@@ -67,6 +69,26 @@ class PathTests(LogCase):
         self.fill()
         for path in (self.path, self.directory, self.file(FIRST)):
             self.assertEqual(log_dir_of(path, kind_of(path)), self.path)
+
+
+class BrokersTests(LogCase):
+    def test_several(self) -> None:
+        """The data directory of several brokers stands for their log dirs; it may be one of them itself."""
+        self.fill()
+        data = os.path.abspath(self.mktemp())
+        for name in ("2", "10", "7", "other"):
+            shutil.copytree(self.path, os.path.join(data, name))
+        os.unlink(os.path.join(data, "7", "meta.properties"))
+        folders = [os.path.join(data, "2"), os.path.join(data, "10")]
+        self.assertEqual(paths_of_brokers(data), folders)
+        shutil.copytree(self.path, data, dirs_exist_ok=True)
+        self.assertEqual(paths_of_brokers(data), [data, *folders])
+
+    def test_itself(self) -> None:
+        """Any other path stands for itself."""
+        self.fill()
+        for path in (self.path, self.directory, self.file(FIRST)):
+            self.assertEqual(paths_of_brokers(path), [path])
 
 
 class LockTests(LogCase):

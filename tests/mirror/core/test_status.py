@@ -26,9 +26,7 @@ class StatusTests(SynchronousTestCase):
     def test_line(self) -> None:
         """The line says only what there is."""
         all_well = [status(state=State.COPYING, records=5, bytes=2048, source_next=5, source_end=7)]
-        self.assertEqual(
-            Totals.of(all_well).line(), "5 records (2.0 KiB) copied, 2 behind, 1 of 1 partitions"
-        )
+        self.assertEqual(Totals.of(all_well).line(), "5 records (2.0 KiB) copied, 2 behind, 1 of 1 partition")
         trouble = [*all_well, status(1, state=State.FAILED, failure="why", filtered=3, deleted=9)]
         self.assertEqual(
             Totals.of(trouble).line(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import Any
 
@@ -46,6 +47,18 @@ class CheckTests(IngestionCase):
         """A decoder that does not exist, or has no such setting, is told."""
         self.assertIn("access-log", self.refused(decode="access_log"))
         self.assertIn("nothing is decoded", self.refused(decoder_settings={"schema": "a INT"}))
+
+    def test_library(self) -> None:
+        """A library that the decoder needs is asked for before Spark is started."""
+        self.patch(importlib.util, "find_spec", lambda name: None)
+        for decode, library in (
+            ("avro", "fastavro"),
+            ("json-schema", "jsonschema"),
+            ("protobuf", "protobuf"),
+        ):
+            refused = self.refused(decode=decode)
+            self.assertIn(library, refused)
+            self.assertIn("pip install 'kafkatx[schemas]'", refused)
 
     def test_columns(self) -> None:
         """A column that is to name folders must exist, if the columns are known."""

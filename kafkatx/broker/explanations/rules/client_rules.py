@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kafkatx.broker.explanations.facts import ClientFacts, Explanation, Facts, Severity
-from kafkatx.broker.explanations.rules.texts import counted, evidence, number, seconds
+from kafkatx.broker.explanations.rules.texts import evidence, number, seconds
+from kafkatx.names import counted
 
 SLOW_REQUEST_MS = 100.0
 """The mean latency of requests, as a client measures it, from which they are slow."""

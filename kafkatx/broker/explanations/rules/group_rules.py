@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafkatx.broker.explanations.facts import Explanation, Facts, GroupFacts, PartitionFacts, Severity
-from kafkatx.broker.explanations.rules.texts import counted, evidence, named, number, seconds, verb
+from kafkatx.broker.explanations.rules.texts import evidence, named, number, seconds
+from kafkatx.names import counted, verb
 
 LONG_REBALANCE_MS = 5000
 """A rebalance that takes longer holds up all members."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kafkatx.broker.explanations.facts import Explanation, Facts, PartitionFacts, Severity
 from kafkatx.broker.explanations.rules.group_rules import MANY_BATCHES, SMALL_BATCH
-from kafkatx.broker.explanations.rules.texts import counted, evidence, named, number, seconds, verb
+from kafkatx.broker.explanations.rules.texts import evidence, named, number, seconds
+from kafkatx.names import counted, verb
 
 LONG_OPEN_MS = 10_000
 """A transaction whose producer has written nothing for so long is stuck."""

@@ -29,16 +29,6 @@ def named(names: Iterable[object]) -> str:
     return ", ".join(every[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: ``1 member``, ``2 members``."""
-    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
-
-
-def verb(count: int, singular: str, plural: str) -> str:
-    """Return the form of a verb for a number."""
-    return singular if count == 1 else plural
-
-
 def evidence(**values: object) -> tuple[tuple[str, str], ...]:
     """Return names and values; floats keep six digits."""
     return tuple(

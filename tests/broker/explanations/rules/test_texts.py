@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.explanations.rules.texts import counted, evidence, named, number, seconds
+from kafkatx.broker.explanations.rules.texts import evidence, named, number, seconds
 
 
 class TextTests(SynchronousTestCase):
@@ -16,5 +16,4 @@ class TextTests(SynchronousTestCase):
         )
         self.assertEqual([number(n) for n in (0, 12345, 0.1234, 1234.5)], ["0", "12,345", "0.123", "1,234"])
         self.assertEqual([named("ab"), named("abcd")], ["a, b", "a, b, c and 1 more"])
-        self.assertEqual([counted(1, "member"), counted(2, "member")], ["1 member", "2 members"])
         self.assertEqual(evidence(a=1 / 3, b=True), (("a", "0.333333"), ("b", "True")))

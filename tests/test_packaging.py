@@ -37,7 +37,7 @@ class _Sandbox(SynchronousTestCase):
         self.source.mkdir(parents=True)
         for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, self.source)
-        for name in ("kafkatx", "pyspark_kafkatx", "twisted"):
+        for name in ("kafkatx", "pyspark_kafkatx", "twisted"):  # links become what they point to
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, self.source / name, ignore=NOT_COPIED)
 
@@ -62,9 +62,20 @@ class _Sandbox(SynchronousTestCase):
 
 class WheelTests(_Sandbox):
     def test_contents(self) -> None:
-        """Modules, py.typed, the console's pages, licence and plugin are in the wheel; no tests or caches."""
-        pages = (self.source / CONSOLE_PAGES).rglob("*.*")
-        wanted = {str(path.relative_to(self.source)) for path in (*self.source.rglob("*/*.py"), *pages)}
+        """Modules, pages, samples, licence and plugin are in the wheel; no tests, pictures or caches."""
+        package = self.source / "kafkatx"
+        pages = [
+            *(self.source / CONSOLE_PAGES).rglob("*.*"),
+            *(package / "pages").glob("*.md"),
+            *(package / "pages/client").glob("*.md"),
+            *(path for path in (package / "samples").rglob("*") if path.is_file()),
+        ]
+        modules = [
+            path
+            for path in self.source.rglob("*/*.py")
+            if package / "pages" not in path.parents or package / "pages/examples" in path.parents
+        ]
+        wanted = {str(path.relative_to(self.source)) for path in (*modules, *pages)}
         self.pip("wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation", "-w", ".", "./source")
         (wheel,) = self.folder.glob("kafkatx-*.whl")
         names = set(zipfile.ZipFile(wheel).namelist())

@@ -41,6 +41,8 @@ from kafkatx.cli.mirror.mirror import mirror
 from kafkatx.cli.options.cluster import group_options
 from kafkatx.cli.options.kafka_names import Commands
 from kafkatx.cli.output.terminal import say
+from kafkatx.cli.package.docs import docs
+from kafkatx.cli.package.sample import sample
 from kafkatx.cli.pipeline.audit import audit
 from kafkatx.cli.pipeline.ingest import ingest
 from kafkatx.cli.quotas.quotas import quotas
@@ -111,6 +113,8 @@ kafkatx.add_command(audit)
 kafkatx.add_command(bench)
 kafkatx.add_command(ingest)
 kafkatx.add_command(plugins)
+kafkatx.add_command(sample)
+kafkatx.add_command(docs)
 kafkatx.add_command(tls)
 kafkatx.add_command(users)
 kafkatx.add_command(acls)

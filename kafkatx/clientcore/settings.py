@@ -129,7 +129,9 @@ def _row(kind: str, name: str, rows: Mapping[str, Setting[object]]) -> Setting[o
         raise SettingError(f"{name} is a setting of the {others[0]}, not of the {kind}: leave it out")
     known = {name for row in rows.values() for name in (row.name, *row.aliases)}
     near = difflib.get_close_matches(name, sorted(known), 1)
-    advice = f"did you mean {near[0]}?" if near else "see docs/client-settings.md for those that there are"
+    advice = (
+        f"did you mean {near[0]}?" if near else "see `kafkatx docs client-settings` for those that there are"
+    )
     raise SettingError(f"{name} is not a setting of a {kind}; {advice}")
 
 

@@ -304,7 +304,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, sorted(known), 1) or difflib.get_close_matches(
         name, sorted(kafka_only.NAMES), 1
     )
-    return f"; did you mean {near[0]}?" if near else "; see docs/settings.md for all settings"
+    return f"; did you mean {near[0]}?" if near else "; see `kafkatx docs settings` for all settings"
 
 
 def _used_name(setting: Setting[object], explicit: Mapping[str, str]) -> str | None:

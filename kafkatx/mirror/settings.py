@@ -137,7 +137,9 @@ def _unknown(name: str, aliases: Sequence[str]) -> str:
     if name.startswith(SOURCE):
         return f"{name}: sources has no such alias; it has {', '.join(aliases)}"
     near = difflib.get_close_matches(name, [*_ROWS, f"{TARGET}bootstrap.servers"], 1)
-    advice = f"did you mean {near[0]}?" if near else "see docs/mirror-settings.md for those that there are"
+    advice = (
+        f"did you mean {near[0]}?" if near else "see `kafkatx docs mirror-settings` for those that there are"
+    )
     return f"{name} is not a setting of a mirror; {advice}"
 
 

@@ -92,7 +92,9 @@ class SettingsTests(SynchronousTestCase):
     def test_unknown(self) -> None:
         """An unknown name is refused, and the nearest is suggested."""
         self.refused("producer", {"linger_sm": 1}, "linger.sm", "did you mean linger.ms?")
-        self.refused("consumer", {"qqqqqqq": 1}, "not a setting of a consumer", "docs/client-settings.md")
+        self.refused(
+            "consumer", {"qqqqqqq": 1}, "not a setting of a consumer", "kafkatx docs client-settings"
+        )
 
     def test_of_another_kind(self) -> None:
         """A setting of another kind of client is refused with that kind."""

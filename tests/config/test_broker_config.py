@@ -25,7 +25,7 @@ REFUSED: tuple[tuple[dict[str, str], str], ...] = (
     ({"zookeeper.conect": "x"}, "zookeeper.conect: unknown setting; did you mean zookeeper.connect?"),
     ({"kafkatx.storag": "file"}, "kafkatx.storag: unknown setting; did you mean kafkatx.storage?"),
     ({"kafkatx.zzzzzzzz": "file"}, "kafkatx.zzzzzzzz: unknown setting"),
-    ({"": "x"}, ": unknown setting; see docs/settings.md"),
+    ({"": "x"}, ": unknown setting; see `kafkatx docs settings`"),
     ({"num.partitions": "0"}, "num.partitions=0: the value must be a whole number of 32 bits, 1 or more"),
     ({"log.dirs": " "}, "log.dirs= : the value must be a list"),
     ({"node.id": "-3"}, "node.id=-3: the value must be"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import kubernetes_validate
+import yaml
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from tests.ports import free_port
@@ -174,7 +177,7 @@ class DockerfileTests(OperationsCase):
         """It begins with an image, copies what is there, and runs as another user than root."""
         self.assertEqual(self.found[0][0], "FROM")
         names = {name for name, _ in self.found}
-        known = "FROM COPY RUN ENV USER WORKDIR VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD"
+        known = "FROM ARG COPY RUN ENV USER WORKDIR VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD"
         self.assertEqual(names - set(known.split()), set())
         sent = {
             line[1:] for line in (ETC / "Dockerfile.dockerignore").read_text().splitlines() if line[:1] == "!"
@@ -197,5 +200,44 @@ class DockerfileTests(OperationsCase):
         command = [*json.loads(self.last("ENTRYPOINT")), *json.loads(self.last("CMD"))]
         self.assertEqual(command[:2], ["kafkatx", "up"])
         ours = [word.replace(self.last("VOLUME"), str(data)) for word in command[2:]]
-        self.start(" ".join(ours), data)
+        self.start(self.with_free_http(" ".join(ours)), data)
         self.run_text(" ".join(json.loads(check)).replace(self.last("VOLUME"), str(data)))
+
+    def with_free_http(self, arguments: str) -> str:
+        """Return arguments whose HTTP port is any free one."""
+        self.assertIn(":8081", arguments)
+        return arguments.replace(":8081", ":0")
+
+    def test_extras(self) -> None:
+        """The image installs extras that there are."""
+        extras = self.last("ARG").partition("=")[2].split(",")
+        settings = configparser.ConfigParser()
+        settings.read(ROOT / "setup.cfg")
+        self.assertEqual(set(extras) - set(settings["options.extras_require"]), set())
+
+    def test_compose(self) -> None:
+        """The command of the service is a broker for clients in other containers and on this machine."""
+        service = yaml.safe_load((ETC / "compose.yaml").read_text())["services"]["kafkatx"]
+        self.assertTrue((ETC / service["build"]["context"] / service["build"]["dockerfile"]).exists())
+        data, inside = self.folder / "data", free_port()
+        entry = " ".join(json.loads(self.last("ENTRYPOINT"))[2:]).replace(self.last("VOLUME"), str(data))
+        command = self.with_free_http(f"{entry} {' '.join(service['command'])}")
+        self.start(command.replace("29092", str(inside)).replace("kafkatx:", "127.0.0.1:"), data)
+        for port in (self.port, inside):
+            self.run_text(f"kafkatx topics list -b 127.0.0.1:{port}")
+
+    def test_kubernetes(self) -> None:
+        """The resources are valid, and the broker that they start is ready for its probes."""
+        found = {one["kind"]: one for one in yaml.safe_load_all((ETC / "kubernetes.yaml").read_text())}
+        for one in found.values():
+            kubernetes_validate.validate(one, "1.31", strict=True)
+        pod = found["StatefulSet"]["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        self.assertEqual(set(map(str, ports.values())), set(self.last("EXPOSE").split()))
+        paths = {
+            container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "readiness", "liveness")
+        }
+        self.assertEqual(paths, {"/health/ready", "/health/live"})
+        self.assertEqual(pod["securityContext"]["runAsUser"], 9092)
+        self.assertIn(container["volumeMounts"][0]["mountPath"], self.last("VOLUME"))

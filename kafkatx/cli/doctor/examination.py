@@ -77,7 +77,7 @@ def _guarded(check: str, ask: Callable[[], dict[str, str]]) -> dict[str, str] | 
 
 def _addresses(nodes: Iterable[BrokerNode], uses_tls: bool) -> Iterator[Finding]:
     """Check the addresses that clients are told, from here."""
-    fix = "Set advertised.listeners to a name and port that clients reach: docs/troubleshooting.md."
+    fix = "Set advertised.listeners to a name and port that clients reach: `kafkatx docs troubleshooting`."
     for node in nodes:
         address = f"{node.host}:{node.port}"
         try:

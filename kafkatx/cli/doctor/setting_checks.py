@@ -58,7 +58,8 @@ def _access(values: Mapping[str, str], who: str) -> Iterator[Finding]:
             "open-listener",
             f"{who}: anyone who reaches the listener {', '.join(open_ones)} may do everything: no login, and"
             " no authorizer",
-            "Use SASL or TLS with client certificates, and authorizer.class.name=acl: docs/security.md.",
+            "Use SASL or TLS with client certificates, and authorizer.class.name=acl:"
+            " `kafkatx docs security`.",
         )
     if authorizer == "learn":
         yield wrong(

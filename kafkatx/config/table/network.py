@@ -222,7 +222,7 @@ HTTP_MAX_CONNECTIONS = HTTP.integer(
 )
 
 METRICS = Section(
-    "Metrics", "The page /metrics of the HTTP listener, for Prometheus: see docs/monitoring.md."
+    "Metrics", "The page /metrics of the HTTP listener, for Prometheus: see `kafkatx docs monitoring`."
 )
 
 METRICS_FAMILIES = METRICS.names(
@@ -272,7 +272,7 @@ METRICS_MAX_CLIENTS = METRICS.integer(
 TELEMETRY_MAX_BYTES = METRICS.integer(
     "telemetry.max.bytes",
     1_048_576,
-    "Largest push of a client's metrics, compressed and not (see docs/client-metrics.md).",
+    "Largest push of a client's metrics, compressed and not (see `kafkatx docs client-metrics`).",
     low=1,
     high=64 << 20,
     unit="bytes",
@@ -284,7 +284,7 @@ TELEMETRY_MAX_VALUES = METRICS.integer(
     low=0,
 )
 
-CONSOLE = Section("Console", "The console at /console/ of the HTTP listener: see docs/console.md.")
+CONSOLE = Section("Console", "The console at /console/ of the HTTP listener: see `kafkatx docs console`.")
 
 CONSOLE_ENABLE = CONSOLE.boolean(
     "kafkatx.console.enable",

@@ -182,7 +182,7 @@ ALERTS: Sequence[Alert] = (
 )
 
 _HEAD = """\
-# Alerts on the metrics of kafkatx, for Prometheus (rule_files in prometheus.yml): see docs/monitoring.md.
+# Alerts on the metrics of kafkatx, for rule_files in prometheus.yml: see `kafkatx docs monitoring`.
 # Generated: make documents writes this file.
 groups:
   - name: kafkatx

@@ -52,7 +52,9 @@ def check_link_setting(name: str) -> None:
             "underscores and hyphens"
         )
     near = difflib.get_close_matches(rest, ROWS, 1)
-    advice = f"did you mean {PREFIX}{link}.{near[0]}?" if near else "see docs/settings.md for all settings"
+    advice = (
+        f"did you mean {PREFIX}{link}.{near[0]}?" if near else "see `kafkatx docs settings` for all settings"
+    )
     raise SettingError(f"{name}: a link has no such setting; {advice}")
 
 

@@ -21,8 +21,8 @@ NAME = re.compile("[A-Za-z0-9_-]{1,64}")
 MIRROR = Section(
     "Mirrors",
     "Links to other clusters, whose topics this cluster mirrors byte by byte. Each link has settings of its "
-    "own, for example mirror.NAME.topics: see docs/settings.md, Mirrors: each link. Apache Kafka has no such "
-    "settings.",
+    "own, for example mirror.NAME.topics: see `kafkatx docs settings`, Mirrors: each link. Apache Kafka has "
+    "no such settings.",
 )
 
 
@@ -112,8 +112,8 @@ FAMILY.long(
 CLIENT = Section(
     "Mirrors: the client of each link",
     "Client settings of one link, for all its connections to the source. Meanings and defaults are those of "
-    "a consumer of kafkatx: see docs/client-settings.md. Passwords and keys are not dynamic: they would "
-    "stand in the cluster's state.",
+    "a consumer of kafkatx: see `kafkatx docs client-settings`. Passwords and keys are not dynamic: they "
+    "would stand in the cluster's state.",
 )
 CLIENT.optional_string("client.id", "Name of this client in the source's logs.", dynamic=True)
 

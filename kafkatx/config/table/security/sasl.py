@@ -13,7 +13,7 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 SERVER = Section(
     "SASL of listeners",
-    "Logins at listeners with the protocol SASL_SSL or SASL_PLAINTEXT: see docs/security.md.",
+    "Logins at listeners with the protocol SASL_SSL or SASL_PLAINTEXT: see `kafkatx docs security`.",
 )
 
 SASL_ENABLED_MECHANISMS = SERVER.names(

@@ -33,7 +33,7 @@ class NamesTests(SynchronousTestCase):
         """The nearest name is suggested, whatever the link is called."""
         self.assertIn("did you mean mirror.dc1.topics?", self.refused("mirror.dc1.topic"))
         self.assertIn("mirror.links names the links", self.refused("mirror.link"))
-        self.assertIn("see docs/settings.md", self.refused("mirror.dc1.zzz"))
+        self.assertIn("see `kafkatx docs settings`", self.refused("mirror.dc1.zzz"))
         self.assertIn("'a b' cannot be the name of a link", self.refused("mirror.a b.topics"))
 
     def test_values(self) -> None:

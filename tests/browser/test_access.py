@@ -53,6 +53,9 @@ class LoginTests(BrowserCase):
 
         self.log_in(page, "alice", "sesame-2")
         page.sees("User:alice")
+        page.open()
+        page.sees("You may not see the cluster as a whole")
+        self.assertEqual(page.driver.execute_script("return document.querySelectorAll('.chart').length"), 0)
         page.open("topics")
         page.sees(seen)
         self.assertNotIn(hidden, page.text)

@@ -52,6 +52,17 @@ class ClusterTests(BrowserCase):
         self.page.open()
         self.page.sees("The charts are without broker 3")
 
+    def test_opened_without_an_answer(self) -> None:
+        """A view that was opened while its broker did not answer is drawn when the broker is back."""
+        page = self.page
+        page.open()
+        page.sees("All 3 brokers are up")
+        self.cluster.brokers[1].kill()
+        page.driver.execute_script("location.hash = '#/groups'")
+        page.sees("The broker does not answer")
+        self.cluster.start_broker(1)
+        page.sees("No consumer groups yet")
+
     def test_broker_dies_and_returns(self) -> None:
         """The overview tells of a broker that is gone, and of its own; it is well when they are back."""
         topic = self.cluster.topic("copied", partitions=3, replication=3)

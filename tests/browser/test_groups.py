@@ -50,6 +50,25 @@ class GroupTests(SharedCase):
         committed = self.consumer.committed([TopicPartition(self.topic, 0)])
         self.assertEqual(committed[0].offset, 15)
 
+    def test_one_partition(self) -> None:
+        """The offset of one partition is reset from its row; others stay."""
+        topic = self.broker.topic("two", partitions=2)
+        for number in (0, 1):
+            self.broker.produce(topic, "a", "b", partition=number)
+        places = [TopicPartition(topic, number, 2) for number in (0, 1)]
+        self.consumer.commit(offsets=places, asynchronous=False)
+        page = self.page
+        page.open("groups", self.group)
+        page.click(f"Reset the offset of {topic}, partition 1")
+        page.fill("Partitions", "1-")
+        page.sees("Numbers and ranges, for example")
+        page.fill("Partitions", "1")
+        page.click("Show what changes")
+        until(lambda: page.rows("What changes") == [[topic, "1", "2", "0", "-2"]], "the preview")
+        page.click("Set the offsets")
+        page.sees(f"Offsets of {self.group} are set.")
+        self.assertEqual([one.offset for one in self.consumer.committed(places)], [2, 0])
+
     def test_refused(self) -> None:
         """A reset is refused while a member reads, and the refusal is told in the dialog."""
         self.consumer.subscribe([self.topic])

@@ -41,6 +41,49 @@ class BrowseTests(SharedCase):
         page.sees("4 match")
         self.assertIn("filter=value.status", page.driver.current_url)
 
+    def test_kept_filter(self) -> None:
+        """A filter is kept for its topic, chosen again, and forgotten."""
+        page = self.page
+        page.open("topics", self.topic)
+        page.fill("Filter", "partition == 1 and offset == 3")
+        page.click("Save filter")
+        page.open("topics", self.topic)
+        page.choose("Saved filters", "partition == 1 and offset == 3")
+        until(lambda: len(self.records()) == 1, "the record that fits")
+        page.click("Forget filter")
+        page.sees_not("Saved filters")
+
+    def test_download(self) -> None:
+        """The records of a reading are a file of JSON lines, with all of their values."""
+        page = self.page
+        page.open("topics", self.topic, partition="0", **{"from": "oldest"})
+        page.sees("Download")
+        lines = page.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "const module = new URL('static/views/messages/download.js', document.baseURI);"
+            "const { recordLines } = await import(module);"
+            "done(await recordLines({ ...arguments[0], partition: '0', from: 'oldest', count: '5' }));",
+            {"topic": self.topic},
+        )
+        found = [json.loads(line) for line in lines]
+        self.assertEqual([record["offset"] for record in found], [str(number) for number in range(5)])
+        self.assertIn(str(2**53 + 1), found[0]["value"]["text"])
+        page.click("Download")
+        page.sees_not("One moment")
+
+    def test_time_zone(self) -> None:
+        """Times are the reader's own, or UTC."""
+        page = self.page
+        page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+        self.addCleanup(page.driver.execute_cdp_cmd, "Emulation.setTimezoneOverride", {"timezoneId": "UTC"})
+        self.broker.produce(self.topic, "late", partition=0, timestamp_ms=1_700_000_000_000)
+        page.open("topics", self.topic, partition="0", count="25")
+        page.sees("2023-11-15 03:43:20.000")
+        page.click("UTC")
+        page.sees("2023-11-14 22:13:20.000")
+        page.sees("Time (UTC)")
+        page.click("UTC")
+
     def test_wrong_filter(self) -> None:
         """The fault of a filter is told at the filter."""
         page = self.page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from confluent_kafka import Consumer, TopicPartition
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.case import SharedCase
@@ -102,6 +103,30 @@ class TopicTests(SharedCase):
         page.press(Keys.ESCAPE)
         back = "return document.activeElement.textContent.trim()"
         until(lambda: page.driver.execute_script(back) == "Create topic", "the focus is where it was")
+
+    def test_internal(self) -> None:
+        """Topics of the brokers are marked, and can be left out."""
+        page = self.page
+        consumer = Consumer({"bootstrap.servers": self.broker.bootstrap, "group.id": "internal"})
+        self.addCleanup(consumer.close)
+        consumer.committed([TopicPartition(self.broker.topic("any"), 0)], timeout=30)
+        page.open("topics", search="__consumer", internal="no")
+        page.sees("No topics match")
+        page.field("Internal topics").click()
+        until(lambda: [row[0] for row in page.rows()] == ["__consumer_offsets"], "the internal one")
+        self.assertIn("internal", page.text)
+
+    def test_dialog_and_back(self) -> None:
+        """A dialog closes when its page is left by the browser's Back."""
+        page = self.page
+        page.open("groups")
+        page.open("topics")
+        page.driver.execute_script("location.hash = '#/topics?sort=name'")
+        page.click("Create topic")
+        page.sees("Name")
+        page.driver.execute_script("location.hash = '#/groups'")
+        until(lambda: page.heading == "Groups", "the other page")
+        self.assertFalse(page.driver.execute_script("return document.querySelector('dialog[open]') !== null"))
 
     def test_list(self) -> None:
         """The broker searches and sorts; the address keeps both."""

@@ -1,5 +1,6 @@
 // The views by address. A view's module is loaded when it is first shown.
-import { html, signal } from "./core/dom.js";
+import { api, isPassing } from "./core/api.js";
+import { html, signal, useEffect } from "./core/dom.js";
 import { Empty, Page } from "./parts/page.js";
 
 const overview = () => import("./views/cluster/overview.js");
@@ -44,11 +45,29 @@ const Unknown = () => html`<${Page} title="No such page">
   <//></div>
 <//>`;
 
-const Unloaded = () => html`<${Page} title="Not loaded">
-  <div class="card"><${Empty} icon="warning" title="The broker did not send this page">
-    <button type="button" class="button" onClick=${() => location.reload()}>Load it again</button>
-  <//></div>
-<//>`;
+const AGAIN_MS = 2000;
+
+/** Load the page again once a broker that did not answer does. One that answers at once has another fault: a loop would not mend it. */
+function useReload() {
+  useEffect(() => {
+    let timer;
+    const ask = (away) => api.get("session").then(
+      () => away && location.reload(),
+      (error) => { if (isPassing(error)) timer = setTimeout(ask, AGAIN_MS, true); },
+    );
+    ask(false);
+    return () => clearTimeout(timer);
+  }, []);
+}
+
+function Unloaded() {
+  useReload();
+  return html`<${Page} title="Not loaded">
+    <div class="card"><${Empty} icon="warning" title="The broker did not send this page">
+      <button type="button" class="button" onClick=${() => location.reload()}>Load it again</button>
+    <//></div>
+  <//>`;
+}
 
 function keep(name, view) {
   loaded.value = new Map(loaded.value).set(name, view);

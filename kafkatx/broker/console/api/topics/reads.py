@@ -18,6 +18,7 @@ from kafkatx.broker.console.kafka_requests import peer_of
 from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
 from kafkatx.broker.requests.authorized_operations import TOPIC_OPERATIONS
+from kafkatx.config.table.broker import SCHEMAS_TOPIC
 from kafkatx.config.table.row import Setting
 from kafkatx.config.table.topic import CLEANUP_POLICY, RETENTION_MS
 from kafkatx.config.topic_config import topic_value
@@ -28,6 +29,9 @@ from kafkatx.web.calls import Call
 T = TypeVar("T")
 
 _DESCRIBE, _TOPIC, _GROUP = AclOperation.DESCRIBE, ResourceType.TOPIC, ResourceType.GROUP
+
+
+_INTERNAL = {"internal": "false: leave out the topics of the brokers and of the schema registry"}
 
 
 @attrs.frozen
@@ -43,7 +47,7 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
     reads = _Reads(parts)
     path = "/topics/{name}"
     return [
-        Route("GET", "/topics", reads.list, "List the topics", QUERY),
+        Route("GET", "/topics", reads.list, "List the topics", {**QUERY, **_INTERNAL}),
         Route("GET", path, reads.describe, "Describe a topic: partitions, configs, groups"),
         Route("GET", f"{path}/configs", reads.configs, "Tell the configs of a topic"),
         Route("GET", f"{path}/producers", reads.producers, "List the producers of a topic", QUERY),
@@ -76,6 +80,8 @@ class _Reads:
         turns = Turns(self._broker.clock)
         unknown = TopicFigures()
         topics = list(self._broker.metadata.state.topics.values())
+        if call.text("internal") == "false":
+            topics = [topic for topic in topics if not self._is_internal(topic)]
         total, rows = await self._listing.cut_long(
             page,
             (_Row(topic, figures.get(topic.name, unknown)) for topic in topics),
@@ -92,7 +98,7 @@ class _Reads:
         topic, figures = row.topic, row.figures
         under_replicated, offline = trouble.get(topic.name, (0, 0))
         return {
-            **_named(topic),
+            **self._named(topic),
             "partitions": len(topic.partitions),
             "replicationFactor": _factor(row),
             "sizeBytes": None if figures.size_bytes is None else str(figures.size_bytes),
@@ -103,6 +109,13 @@ class _Reads:
             "cleanupPolicy": ",".join(self._value(topic, CLEANUP_POLICY) or ()),
             "retentionMs": self._retention_ms(row),
         }
+
+    def _named(self, topic: Topic) -> dict[str, object]:
+        return {"name": topic.name, "id": str(topic.topic_id), "internal": self._is_internal(topic)}
+
+    def _is_internal(self, topic: Topic) -> bool:
+        """Return True for a topic that applications do not use themselves."""
+        return topic.internal or topic.name == self._broker.config[SCHEMAS_TOPIC]
 
     def _retention_ms(self, row: _Row) -> int | None:
         return self._value(row.topic, RETENTION_MS)
@@ -137,7 +150,7 @@ class _Reads:
             configs = None
         groups = await parts.cluster.groups.get()
         return {
-            **_named(topic),
+            **self._named(topic),
             "partitions": partitions,
             "configs": configs,
             "groups": [
@@ -166,10 +179,6 @@ class _Reads:
     async def producers(self, call: Call, name: str) -> object:
         """Return a page of the producers of a topic."""
         return await producers(self._parts, call, self.find(call, name))
-
-
-def _named(topic: Topic) -> dict[str, object]:
-    return {"name": topic.name, "id": str(topic.topic_id), "internal": topic.internal}
 
 
 def _factor(row: _Row) -> int:

@@ -12,6 +12,9 @@ export class ApiError extends Error {
   }
 }
 
+/** True if the broker does not answer, or not yet: the same request may succeed later. */
+export const isPassing = (error) => error.status === 0 || (error.status >= 502 && error.status <= 504);
+
 let sessionEnded = () => {};
 
 /** Call *listener* whenever the server says that a login is needed. */

@@ -1,8 +1,11 @@
 // Data of views: fetched when a view opens or its address changes, called off when it closes,
-// fetched again after a time while the tab is visible.
+// fetched again after a time while the tab is visible, and tried again while the broker does not answer.
 import { useEffect, useMemo, useRef, useState } from "./dom.js";
-import { api } from "./api.js";
+import { api, isPassing } from "./api.js";
 import { whenVisible } from "./visibility.js";
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 10_000;
 
 const base = (resource) => resource?.split("?")[0];
 
@@ -18,19 +21,26 @@ export function useResource(resource, { everyMs = 0 } = {}) {
     const controller = new AbortController();
     let timer;
     let forget = () => {};
+    let pauseMs = FIRST_PAUSE_MS;
     const keep = (old) => (base(old.resource) === base(resource) ? old.data : null);
     async function load() {
+      let againMs = everyMs;
       try {
         const data = await api.get(resource, controller.signal);
         if (!controller.signal.aborted) setState({ resource, data, error: null });
+        pauseMs = FIRST_PAUSE_MS;
       } catch (error) {
         if (controller.signal.aborted) return;
         setState((old) => ({ resource, data: error.status === 0 ? keep(old) : null, error }));
+        if (isPassing(error)) {
+          againMs = pauseMs;
+          pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        }
       }
-      if (everyMs && !controller.signal.aborted) {
+      if (againMs && !controller.signal.aborted) {
         timer = setTimeout(() => {
           forget = whenVisible(load);
-        }, everyMs);
+        }, againMs);
       }
     }
     load();

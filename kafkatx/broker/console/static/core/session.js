@@ -1,6 +1,6 @@
 // Who is at the console, and what the server lets this console do.
 import { computed, signal } from "./dom.js";
-import { api, onSessionEnd } from "./api.js";
+import { api, isPassing, onSessionEnd } from "./api.js";
 
 /** The answer of GET session; null until it has come. */
 export const session = signal(null);
@@ -29,13 +29,19 @@ function accept(answer) {
   loginNeeded.value = answer.authentication !== "none" && answer.principal === null;
 }
 
-/** Ask the server about the session. */
+const AGAIN_MS = 2000;
+let again = 0;
+
+/** Ask the server about the session; ask again while it does not answer. */
 export async function loadSession() {
-  startError.value = null;
+  clearTimeout(again);
   try {
     accept(await api.get("session"));
+    startError.value = null;
   } catch (error) {
-    if (error.status !== 401) startError.value = error;
+    if (error.status === 401) return;
+    startError.value = error;
+    if (isPassing(error)) again = setTimeout(loadSession, AGAIN_MS);
   }
 }
 

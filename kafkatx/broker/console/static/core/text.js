@@ -1,4 +1,5 @@
 // Numbers, sizes, times as people read them. Whole numbers of 64 bits come as strings and are never rounded.
+import { zone } from "./zone.js";
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -63,15 +64,26 @@ export function duration(ms) {
   return `${Math.round(value)} ms`;
 }
 
+/** How far a reader is behind: 0 → "caught up", else a duration. */
+export const behind = (ms) => (!missing(ms) && Number(ms) === 0 ? "caught up" : duration(ms));
+
 const two = (number) => String(number).padStart(2, "0");
 
-/** Local date and time of day, to the millisecond if *exact*: "2026-11-27 14:05:09.123". */
+/** The parts of a time, in the zone that the reader has chosen: {day: "2026-11-27", clock: "14:05:09"}. */
+export function parts(ms) {
+  const at = new Date(Number(ms));
+  if (Number.isNaN(at.getTime())) return null;
+  const shifted = zone.value === "utc" ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+  const [day, clock] = shifted.toISOString().split(/[T.]/);
+  return { day, clock };
+}
+
+/** Date and time of day, to the millisecond if *exact*: "2026-11-27 14:05:09.123". */
 export function time(ms, exact = false) {
   if (missing(ms) || Number(ms) < 0) return NONE;
-  const at = new Date(Number(ms));
-  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  const clock = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-  return `${day} ${clock}${exact ? `.${String(at.getMilliseconds()).padStart(3, "0")}` : ""}`;
+  const at = parts(ms);
+  if (at === null) return NONE;
+  return `${at.day} ${at.clock}${exact ? `.${String(Number(ms) % 1000).padStart(3, "0")}` : ""}`;
 }
 
 /** How long before *nowMs* a time is: "3 min ago". */
@@ -81,8 +93,8 @@ export function ago(ms, nowMs) {
   return past < 1000 ? "now" : `${duration(past < 60_000 ? Math.floor(past / 1000) * 1000 : past)} ago`;
 }
 
-/** The time zone of the times shown. */
-export const timeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The name of the time zone of the times shown. */
+export const timeZone = () => (zone.value === "utc" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
 
 /** count(3), "topic" → "3 topics". */
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${Number(number) === 1 ? one : many}`;

@@ -3,12 +3,15 @@
 import uPlot from "../vendor/uplot.js";
 import { html, names, useEffect, useRef, useState } from "../core/dom.js";
 import { dark } from "../core/theme.js";
-import { quantity, time } from "../core/text.js";
+import { zone } from "../core/zone.js";
+import { parts, quantity, time } from "../core/text.js";
 
 const HEIGHT = 168;
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Steps of the y axis by unit: bytes in powers of ten look right with decimal units. */
+/** Steps of the y axis: whole numbers, so that no two of its texts are the same; shares have their own. */
+const WHOLE = Array.from({ length: 18 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
+
 const axisText = (unit) => (plot, values) => values.map((value) => (value === null ? "" : quantity(value, unit).replace(/\.0+(?=\D|$)/, "")));
 
 function options({ width, lines, unit, most, onCursor, sync }) {
@@ -17,12 +20,12 @@ function options({ width, lines, unit, most, onCursor, sync }) {
     width,
     height: HEIGHT,
     legend: { show: false },
-    padding: [10, 12, 0, 0],
+    padding: [10, 24, 4, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, sync: sync ? { key: sync } : undefined },
-    scales: { y: { range: (plot, low, high) => [Math.min(0, low ?? 0), most ?? (high > 0 ? high * 1.12 : 1)] } },
+    scales: { y: { range: (plot, low, high) => [Math.min(0, low ?? 0), most ?? Math.max(1, (high ?? 0) * 1.12)] } },
     axes: [
       { ...axis, size: 28, gap: 6, space: 70, grid: { show: false }, values: timeAxis },
-      { ...axis, size: 72, gap: 8, space: 34, values: axisText(unit) },
+      { ...axis, size: 72, gap: 8, space: 34, values: axisText(unit), ...(unit === "share" ? {} : { incrs: WHOLE }) },
     ],
     series: [
       {},
@@ -39,22 +42,21 @@ function options({ width, lines, unit, most, onCursor, sync }) {
   };
 }
 
-const two = (number) => String(number).padStart(2, "0");
-
 function timeAxis(plot, splits, axis, space, step) {
-  let day = null;
+  let before = null;
   return splits.map((seconds) => {
-    const at = new Date(seconds * 1000);
-    const today = at.toDateString();
-    const clock = `${two(at.getHours())}:${two(at.getMinutes())}${step < 60 ? `:${two(at.getSeconds())}` : ""}`;
-    const text = step >= 86_400 || (day !== null && day !== today) ? `${two(at.getMonth() + 1)}-${two(at.getDate())}` : clock;
-    day = today;
+    const { day, clock } = parts(seconds * 1000);
+    const text = step >= 86_400 || (before !== null && before !== day) ? day.slice(5) : clock.slice(0, step < 60 ? 8 : 5);
+    before = day;
     return text;
   });
 }
 
 /** Return the last value that is there. */
 const newest = (values) => values.findLast((value) => value !== null && value !== undefined) ?? null;
+
+/** Return the place of the last sample that any line has. */
+const newestAt = (lines) => Math.max(...lines.map(({ values }) => values.findLastIndex((value) => value !== null && value !== undefined)));
 
 function summary(title, lines, unit) {
   const said = lines.map(({ name, values }) => {
@@ -73,7 +75,7 @@ export function Chart({ title, timesMs, lines, unit, sync, most, none = "No samp
   const plot = useRef(null);
   const [at, setAt] = useState(null);
   const isDark = dark.value;
-  const shape = `${title}|${unit}|${most}|${lines.map((line) => line.name).join("|")}|${isDark}`;
+  const shape = `${title}|${unit}|${zone.value}|${most}|${lines.map((line) => line.name).join("|")}|${isDark}`;
   const data = [timesMs.map((ms) => ms / 1000), ...lines.map((line) => line.values)];
   const latest = useRef(data);
   latest.current = data;
@@ -98,7 +100,7 @@ export function Chart({ title, timesMs, lines, unit, sync, most, none = "No samp
   return html`<figure class="chart">
     <figcaption>
       <span class="chart-title">${title}</span>
-      <span class="chart-at">${at !== null && timesMs[at] ? time(timesMs[at]) : ""}</span>
+      <span class="chart-at">${time(timesMs[at ?? newestAt(lines)])}</span>
       <span class="legend">
         ${lines.map(
           ({ name, values }, place) => html`<span class="legend-item">

@@ -1,5 +1,6 @@
 // Dialogs: the browser's own <dialog>, which traps the focus, closes on Escape, and gives the focus back.
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../core/dom.js";
+import { route } from "../core/router.js";
 import { useAction } from "../core/resource.js";
 import { Failure } from "./page.js";
 import { Icon } from "./icon.js";
@@ -8,6 +9,11 @@ import { Icon } from "./icon.js";
 export function Dialog({ title, onClose, wide = false, children }) {
   const box = useRef(null);
   const id = useId();
+  const here = route.value.segments.join("/");
+  const opened = useRef(here);
+  useEffect(() => {
+    if (here !== opened.current) onClose(); // Back, or another address: the page below it has gone
+  }, [here]);
   useLayoutEffect(() => {
     const before = document.activeElement;
     const dialog = box.current;

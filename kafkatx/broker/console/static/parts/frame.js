@@ -3,7 +3,9 @@ import { html, names, useEffect, useState } from "../core/dom.js";
 import { connection, useLive } from "../core/events.js";
 import { href, route } from "../core/router.js";
 import { logOut, readOnly, session } from "../core/session.js";
+import { timeZone } from "../core/text.js";
 import { choice, choose } from "../core/theme.js";
+import { chooseZone, zone } from "../core/zone.js";
 import { Dot } from "./badge.js";
 import { Icon } from "./icon.js";
 
@@ -81,6 +83,11 @@ function Foot() {
       <span title=${principal}>${principal}</span>
       <button type="button" class="button quiet small" onClick=${logOut}><${Icon} name="exit" size=${15} /> Log out</button>
     </div>`}
+    <div class="who">
+      <span class="muted">Times in ${timeZone()}</span>
+      <button type="button" class="button quiet small" aria-pressed=${zone.value === "utc" ? "true" : "false"}
+        onClick=${() => chooseZone(zone.value === "utc" ? "local" : "utc")}>UTC</button>
+    </div>
     <span class="muted">kafkatx ${version}, broker ${brokerId}</span>
   </div>`;
 }

@@ -21,7 +21,7 @@ export function Page({ title, crumbs = [], note, actions, children }) {
       <div class="page-title">
         ${crumbs.length > 0 &&
         html`<nav class="trail" aria-label="Above this page">
-          ${crumbs.map(([text, segments]) => html`<a href=${href(segments)}>${text}</a><span aria-hidden="true">/</span>`)}
+          ${crumbs.map(([text, segments], place) => html`${place > 0 && html`<span aria-hidden="true">/</span>`}<a href=${href(segments)}>${text}</a>`)}
         </nav>`}
         <h1 tabindex="-1" ref=${heading}>${title}</h1>
         ${note && html`<p class="note">${note}</p>`}

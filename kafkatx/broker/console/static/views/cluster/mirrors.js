@@ -4,7 +4,7 @@ import { api, path } from "../../core/api.js";
 import { useResource } from "../../core/resource.js";
 import { href } from "../../core/router.js";
 import { readOnly } from "../../core/session.js";
-import { count, duration, plural, words } from "../../core/text.js";
+import { behind, count, plural, words } from "../../core/text.js";
 import { Badge, Facts } from "../../parts/badge.js";
 import { Confirm, useDialog } from "../../parts/dialog.js";
 import { CheckField } from "../../parts/form.js";
@@ -23,7 +23,7 @@ const COLUMNS = [
   { key: "state", title: "State", sort: "state", cell: (topic) => html`<${State} state=${topic.state} />` },
   { key: "reason", title: "Reason", hide: "medium", class: "break", cell: (topic) => topic.reason ?? "" },
   { key: "partitions", title: "Partitions", align: "right", hide: "narrow", cell: (topic) => count(Array.isArray(topic.partitions) ? topic.partitions.length : topic.partitions) },
-  { key: "lagMs", title: "Behind", sort: "lagMs", align: "right", hide: "narrow", cell: (topic) => duration(topic.lagMs) },
+  { key: "lagMs", title: "Behind", sort: "lagMs", align: "right", hide: "narrow", cell: (topic) => behind(topic.lagMs) },
   { key: "lag", title: "Lag", sort: "lag", align: "right", cell: (topic) => count(topic.lag) },
 ];
 

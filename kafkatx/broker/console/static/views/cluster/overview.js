@@ -3,7 +3,8 @@ import { html } from "../../core/dom.js";
 import { useLive } from "../../core/events.js";
 import { useResource } from "../../core/resource.js";
 import { href, route, setQuery } from "../../core/router.js";
-import { bytes, compact, count, duration, percent, plural, quantity } from "../../core/text.js";
+import { session } from "../../core/session.js";
+import { behind, bytes, compact, count, duration, percent, plural, quantity } from "../../core/text.js";
 import { Meter, Tile } from "../../parts/badge.js";
 import { HistoryCharts, RangeChoice } from "../../parts/history.js";
 import { Icon } from "../../parts/icon.js";
@@ -58,7 +59,7 @@ const Numbers = ({ now }) => html`<div class="tiles">
 </div>`;
 
 function Busiest() {
-  const resource = useResource("topics?sort=-bytesInPerSecond&count=5", { everyMs: LIST_MS });
+  const resource = useResource("topics?sort=-bytesInPerSecond&count=5&internal=false", { everyMs: LIST_MS });
   const columns = (most) => [
     { key: "name", title: "Topic", class: "name", cell: (topic) => html`<a href=${href(["topics", topic.name])}>
       ${topic.name}</a>` },
@@ -68,13 +69,19 @@ function Busiest() {
   ];
   return html`<${Section} title="Busiest topics">
     <${Loaded} resource=${resource}>
-      ${({ items }) =>
-        items.length
-          ? html`<${Table} caption="Busiest topics"
-            columns=${columns(Math.max(1, ...items.map((topic) => topic.bytesInPerSecond)))} rows=${items}
-            keyOf=${(topic) => topic.name} />`
+      ${({ items }) => {
+        const busy = items.filter((topic) => topic.bytesInPerSecond > 0);
+        if (busy.length) {
+          return html`<${Table} caption="Busiest topics"
+            columns=${columns(Math.max(1, ...busy.map((topic) => topic.bytesInPerSecond)))} rows=${busy}
+            keyOf=${(topic) => topic.name} />`;
+        }
+        return items.length
+          ? html`<${Empty} title="Nothing is written at the moment">
+            The page of <a href="#/topics?sort=-records">topics</a> has all of them.<//>`
           : html`<${Empty} title="No topics yet">
-            Create one on the page of <a href="#/topics">topics</a>, or let a producer do it.<//>`}
+            Create one on the page of <a href="#/topics">topics</a>, or let a producer do it.<//>`;
+      }}
     <//>
   <//>`;
 }
@@ -83,7 +90,7 @@ function Furthest() {
   const resource = useResource("groups?sort=-lag&count=5", { everyMs: LIST_MS });
   const columns = (most) => [
     { key: "id", title: "Group", class: "name", cell: (group) => html`<a href=${href(["groups", group.id])}>${group.id}</a>` },
-    { key: "lagMs", title: "Behind", align: "right", cell: (group) => duration(group.lagMs) },
+    { key: "lagMs", title: "Behind", align: "right", cell: (group) => behind(group.lagMs) },
     { key: "lag", title: "Lag", align: "right", cell: (group) => html`<${Meter} value=${group.lag ?? 0} most=${most}>
       ${compact(group.lag)}<//>` },
   ];
@@ -106,6 +113,14 @@ export function Overview() {
   const live = useLive("overview");
   const minutes = route.value.query.minutes ?? "10";
   const resource = live ? { data: live, error: null } : first;
+  if (resource.error?.status === 403) {
+    return html`<${Page} title="Overview">
+      <div class="card"><${Empty} icon="acls" title="You may not see the cluster as a whole">
+        Its numbers and charts need the right Describe on the cluster (${session.value.principal ?? "you"} has none). Topics and groups
+        that you may see are below.<//></div>
+      <div class="columns"><${Busiest} /><${Furthest} /></div>
+    <//>`;
+  }
   return html`<${Page} title="Overview" note=${resource.data && health(resource.data)}
     actions=${html`<${RangeChoice} value=${minutes}
       onChange=${(value) => setQuery({ minutes: value === "10" ? "" : value })} />`}>

@@ -5,7 +5,7 @@ import { useLive } from "../../core/events.js";
 import { useResource } from "../../core/resource.js";
 import { go, href, route, setQuery } from "../../core/router.js";
 import { readOnly } from "../../core/session.js";
-import { NONE, compact, count, duration, plural } from "../../core/text.js";
+import { NONE, behind, compact, count, plural } from "../../core/text.js";
 import { GroupState, Meter, Tile } from "../../parts/badge.js";
 import { Confirm, useDialog } from "../../parts/dialog.js";
 import { HistoryCharts, RangeChoice } from "../../parts/history.js";
@@ -23,7 +23,7 @@ function totalLag(offsets) {
   return known.length ? String(known.reduce((sum, one) => sum + BigInt(one.lag), 0n)) : null;
 }
 
-function Offsets({ group }) {
+function Offsets({ group, reset }) {
   const most = Math.max(1, ...group.offsets.map((one) => Number(one.lag ?? 0)));
   const clients = new Map(group.members.map((member) => [member.memberId, member.clientId]));
   const columns = [
@@ -34,10 +34,13 @@ function Offsets({ group }) {
     { key: "endOffset", title: "End", sort: "endOffset", align: "right", hide: "narrow", cell: (one) => count(one.endOffset) },
     { key: "member", title: "Read by", hide: "medium", class: "name", cell: (one) => (one.memberId ? (clients.get(one.memberId) ?? one.memberId) : html`<span
       class="muted">no member</span>`) },
-    { key: "lagMs", title: "Behind", sort: "lagMs", align: "right", cell: (one) => duration(one.lagMs) },
+    { key: "lagMs", title: "Behind", sort: "lagMs", align: "right", cell: (one) => behind(one.lagMs) },
     { key: "lag", title: "Lag", sort: "lag", align: "right", cell: (one) => html`<${Meter} value=${one.lag ?? 0}
       most=${most}>${count(one.lag)}<//>` },
-  ];
+    !readOnly.value && { key: "reset", title: html`<span class="hidden-text">Reset</span>`, align: "right", hide: "narrow", cell: (one) => html`<button
+      type="button" class="button quiet small" aria-label=${`Reset the offset of ${one.topic}, partition ${one.partition}`}
+      onClick=${() => reset(one)}>Reset</button>` },
+  ].filter(Boolean);
   if (!group.offsets.length) {
     return html`<div class="card"><${Empty} icon="groups" title="No offsets yet">
       They appear here when a member commits for the first time.<//></div>`;
@@ -59,7 +62,7 @@ function Controls({ open, explanation }) {
 function Dialogs({ group, state, reload }) {
   const { dialog, close } = state;
   if (!dialog) return null;
-  if (dialog.name === "reset") return html`<${ResetDialog} group=${group} onDone=${reload} onClose=${close} />`;
+  if (dialog.name === "reset") return html`<${ResetDialog} group=${group} only=${dialog.value} onDone=${reload} onClose=${close} />`;
   async function remove() {
     await api.delete(`${path("groups", group.id)}${query({ confirm: group.id })}`);
     say(`Group ${group.id} is deleted.`);
@@ -86,7 +89,7 @@ export function Group({ id }) {
     <//>`;
   }
   const topics = new Set(group.offsets.map((one) => one.topic)).size;
-  const behind = group.offsets.reduce((most, one) => Math.max(most, one.lagMs ?? -1), -1);
+  const oldest = group.offsets.reduce((most, one) => Math.max(most, one.lagMs ?? -1), -1);
   const lag = totalLag(group.offsets);
   const none = `There are no samples of it yet: its coordinator, broker ${group.coordinator ?? NONE}, takes some once it lags.`;
   const lags = [{ title: "Lag", unit: "records", lines: [[`lag:${id}`, "lag"]], none }];
@@ -95,7 +98,7 @@ export function Group({ id }) {
       <${Tile} label="State" value=${html`<${GroupState} state=${group.state} />`}
         hint=${`${group.protocol} protocol${group.assignor ? `, ${group.assignor}` : ""}`} />
       <${Tile} label="Lag" value=${compact(lag)} hint=${lag === null ? "no offsets" : `${count(lag)} records`} />
-      <${Tile} label="Behind" value=${behind < 0 ? NONE : duration(behind)} hint="age of the oldest unread record" />
+      <${Tile} label="Behind" value=${oldest < 0 ? NONE : behind(oldest)} hint="age of the oldest unread record" />
       <${Tile} label="Members" value=${count(group.members.length)} hint=${plural(topics, "topic")} />
       <${Tile} label="Coordinator" value=${group.coordinator ?? NONE} hint="broker"
         href=${group.coordinator === null || group.coordinator === undefined ? undefined : href(["brokers", String(group.coordinator)])} />
@@ -106,7 +109,7 @@ export function Group({ id }) {
         onChange=${(value) => setQuery({ minutes: value === "10" ? "" : value })} />`}>
       <${HistoryCharts} charts=${lags} minutes=${minutes} />
     <//>
-    <${Section} title="Offsets" plain><${Offsets} group=${group} /><//>
+    <${Section} title="Offsets" plain><${Offsets} group=${group} reset=${(one) => state.open("reset", one)} /><//>
     <${Section} title="Members" plain><${Members} members=${group.members} /><//>
     <${Dialogs} group=${group} state=${state} reload=${resource.reload} />
   <//>`;

@@ -1,7 +1,7 @@
 // All consumer groups: their states, members and lag, in records and in time.
 import { html } from "../../core/dom.js";
 import { href } from "../../core/router.js";
-import { NONE, compact, count, duration } from "../../core/text.js";
+import { NONE, behind, compact, count } from "../../core/text.js";
 import { Badge, GroupState, Meter } from "../../parts/badge.js";
 import { ListTable, useList } from "../../parts/list_page.js";
 import { Empty, Page } from "../../parts/page.js";
@@ -15,7 +15,7 @@ function columns(groups) {
     { key: "protocol", title: "Protocol", hide: "medium", cell: (group) => html`<${Badge}>${group.protocol}<//>` },
     { key: "members", title: "Members", sort: "members", align: "right", hide: "narrow", cell: (group) => count(group.members) },
     { key: "topics", title: "Topics", sort: "topics", align: "right", hide: "medium", cell: (group) => count(Array.isArray(group.topics) ? group.topics.length : group.topics) },
-    { key: "lagMs", title: "Behind", sort: "lagMs", align: "right", hide: "narrow", cell: (group) => duration(group.lagMs) },
+    { key: "lagMs", title: "Behind", sort: "lagMs", align: "right", hide: "narrow", cell: (group) => behind(group.lagMs) },
     { key: "lag", title: "Lag", sort: "lag", align: "right", cell: (group) => group.lag === null
       ? html`<span class="muted" title="It has committed no offsets">${NONE}</span>`
       : html`<${Meter} value=${group.lag} most=${most}><span title=${count(group.lag)}>${compact(group.lag)}</span><//>` },

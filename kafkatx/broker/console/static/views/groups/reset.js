@@ -10,6 +10,8 @@ import { Table } from "../../parts/table.js";
 import { say } from "../../parts/toast.js";
 import { localTime, millisecondsOf } from "../messages/query.js";
 
+const MOST_PARTITIONS = 10_000;
+
 const TARGETS = [
   ["earliest", "the oldest record"],
   ["latest", "the end: only new records"],
@@ -25,6 +27,20 @@ function targetOf(kind, value) {
 }
 
 const complete = (kind, value) => kind === "earliest" || kind === "latest" || (kind === "shift" ? /^-?\d{1,18}$/ : /^\d{1,18}$/).test(value);
+
+/** "0, 3-5" → [0, 3, 4, 5]; "" → null for all of them; undefined if the text is wrong. */
+export function partitionsOf(text) {
+  if (!text.trim()) return null;
+  const found = new Set();
+  for (const part of text.split(",")) {
+    const range = /^\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?$/.exec(part);
+    if (!range) return undefined;
+    const [first, last] = [Number(range[1]), Number(range[2] ?? range[1])];
+    if (last < first || last - first >= MOST_PARTITIONS) return undefined;
+    for (let number = first; number <= last; number += 1) found.add(number);
+  }
+  return [...found].sort((a, b) => a - b);
+}
 
 /** after - before, with its sign. */
 function step({ before, after }) {
@@ -56,10 +72,14 @@ function Where({ kind, value, setKind, setValue }) {
   </div>`;
 }
 
-/** The dialog: its button shows the preview first, and sets the offsets once that has been seen. */
-export function ResetDialog({ group, onDone, onClose }) {
+/**
+ * The dialog: its button shows the preview first, and sets the offsets once that has been seen.
+ * *only* {topic, partition} is chosen at first; null: all topics.
+ */
+export function ResetDialog({ group, only = null, onDone, onClose }) {
   const topics = [...new Set(group.offsets.map((one) => one.topic))].sort();
-  const [chosen, setChosen] = useState(new Set(topics));
+  const [chosen, setChosen] = useState(new Set(only ? [only.topic] : topics));
+  const [numbers, setNumbers] = useState(only ? String(only.partition) : "");
   const [kind, setKind] = useState("earliest");
   const [value, setValue] = useState("");
   const [changes, setChanges] = useState(null);
@@ -67,9 +87,10 @@ export function ResetDialog({ group, onDone, onClose }) {
     setChanges(null);
     set(given);
   };
+  const partitions = chosen.size === 1 ? partitionsOf(numbers) : null;
   const body = (preview) => ({
     preview,
-    scope: [...chosen].map((topic) => ({ topic, partitions: null })),
+    scope: [...chosen].map((topic) => ({ topic, partitions })),
     to: targetOf(kind, value),
   });
   const preview = useAction(async () => setChanges((await api.post(path("groups", group.id, "reset"), body(true))).changes));
@@ -78,7 +99,7 @@ export function ResetDialog({ group, onDone, onClose }) {
     say(`Offsets of ${group.id} are set.`);
     onDone();
   }
-  const ready = chosen.size > 0 && complete(kind, value);
+  const ready = chosen.size > 0 && partitions !== undefined && complete(kind, value);
   return html`<${FormDialog} title=${`Reset offsets of ${group.id}`} verb="Set the offsets" wide ready=${ready && Boolean(changes?.length)} onSubmit=${reset} onClose=${onClose}
     beside=${html`<button type="button" class="button left" disabled=${!ready || preview.busy}
       onClick=${() => preview.run()}>Show what changes</button>`}>
@@ -94,6 +115,8 @@ export function ResetDialog({ group, onDone, onClose }) {
         again(setChosen)(next);
       }} />`)}
     </fieldset>`}
+    ${chosen.size === 1 && html`<${TextField} label="Partitions" placeholder="all" value=${numbers} onChange=${again(setNumbers)}
+      error=${partitions === undefined ? "Numbers and ranges, for example 0, 3-5." : null} hint="Numbers and ranges; empty: all of them." />`}
     <${Failure} error=${preview.error} />
     ${changes && (changes.length
       ? html`<div class="card flush"><${Table} caption="What changes" columns=${CHANGES} rows=${changes}

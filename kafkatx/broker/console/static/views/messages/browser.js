@@ -7,10 +7,12 @@ import { bytes, count, plural } from "../../core/text.js";
 import { Field, SelectField, TextField } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { Empty, Failure } from "../../parts/page.js";
+import { Download } from "./download.js";
 import { FilterHelp } from "./filter_help.js";
 import { COUNTS, STARTS, localTime, millisecondsOf, requestOf, startOf } from "./query.js";
 import { Reader } from "./reader.js";
 import { Records } from "./records.js";
+import { SavedFilters } from "./saved.js";
 
 const AUTOMATIC = ["", "automatic"];
 
@@ -43,7 +45,7 @@ function Where({ topic, request, change }) {
   </div>`;
 }
 
-function Progress({ reader, read }) {
+function Progress({ reader, request, read }) {
   const { value: progress } = reader.progress;
   const running = reader.running.value;
   const tails = reader.mode.value === "tail";
@@ -64,6 +66,7 @@ function Progress({ reader, read }) {
     </button>`}
     ${running && html`<button type="button" class="button small" onClick=${() => reader.cancel()}>
       <${Icon} name="stop" size=${13} /> ${tails ? "Stop" : "Cancel"}</button>`}
+    ${!running && reader.mode.value === "read" && reader.records.value.length > 0 && html`<${Download} request=${request} />`}
     ${!running && reader.ended.value?.more && html`<button type="button" class="button small" onClick=${read}>Read on</button>`}
   </div>`;
 }
@@ -108,12 +111,13 @@ function Form({ topic, reader, request, change }) {
       <button type="button" class="button"
         aria-pressed=${running && reader.mode.value === "tail" ? "true" : "false"} onClick=${follow}>
         <${Icon} name="live" size=${16} /> Follow live</button>
+      <${SavedFilters} topic=${topic.name} filter=${filter} onChoose=${(chosen) => { setFilter(chosen); change({ filter: chosen }); }} />
       <button type="button" class="button quiet" aria-expanded=${help ? "true" : "false"}
         onClick=${() => setHelp(!help)}>How to filter</button>
     </div>
     ${help && html`<${FilterHelp} onExample=${setFilter} />`}
     ${reader.error.value && !wrong && html`<${Failure} error=${reader.error.value} />`}
-    <${Progress} reader=${reader} read=${() => reader.read(request, { goOn: true })} />
+    <${Progress} reader=${reader} request=${request} read=${() => reader.read(request, { goOn: true })} />
   </form>`;
 }
 

@@ -1,5 +1,7 @@
 // What is asked of the broker's message reader: kept in the address of the page, so that a search can be sent to others.
 import { query } from "../../core/api.js";
+import { parts } from "../../core/text.js";
+import { zone } from "../../core/zone.js";
 
 export const STARTS = [
   ["newest", "Newest"],
@@ -39,22 +41,23 @@ const LONGEST = 1_000_000;
 export const oneResource = (topic, { partition, offset }, formats) =>
   `messages${query({ topic, partition, from: `offset:${offset}`, count: 1, characters: LONGEST, ...formats })}`;
 
+const FULL = 100_000;
+
+/** Return the resource of a download: what a reading shows, with longer keys and values. */
+export const downloadResource = (request) => `messages${query({ ...request, characters: FULL })}`;
+
 /** Return the resource that follows what is written. */
 export const tailResource = ({ topic, partition, filter, keyFormat, valueFormat }) =>
   `messages/tail${query({ topic, partition, filter, keyFormat, valueFormat })}`;
 
-const two = (number) => String(number).padStart(2, "0");
-
-/** Milliseconds since 1970 → the text of a datetime-local field. */
+/** Milliseconds since 1970 → the text of a datetime-local field, in the zone of the times shown. */
 export function localTime(ms) {
-  const at = new Date(Number(ms));
-  return Number.isNaN(at.getTime())
-    ? ""
-    : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const at = parts(ms);
+  return at === null ? "" : `${at.day}T${at.clock}`;
 }
 
 /** The text of a datetime-local field → milliseconds since 1970, or null. */
 export function millisecondsOf(text) {
-  const ms = new Date(text).getTime();
+  const ms = new Date(zone.value === "utc" ? `${text}Z` : text).getTime();
   return Number.isNaN(ms) ? null : ms;
 }

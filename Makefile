@@ -31,11 +31,13 @@ SYSTEMS ?=
 EXPERIMENTS ?=
 ROUNDS ?=
 SCALE ?=
+# make versions VERSION=3.10
+VERSION ?=
 # make bench-guard BASE=v0.1
 BASE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests gates lint lint-style lint-types lint-imports docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures vendor simulation simulate bench bench-quick bench-guard authorization
+.PHONY: help install long run zookeeper zookeeper-groups demo demo-pipeline test tests gates lint lint-style lint-types lint-imports docs documents clean interop takeover clients faults faults-cluster links streams copiers attack fuzz-logins browser console-pictures versions vendor simulation simulate bench bench-quick bench-guard authorization
 
 help:
 	@echo 'make run                  start a broker on 127.0.0.1:9092, data under ./data; Ctrl-C stops it'
@@ -68,6 +70,8 @@ help:
 	@echo '                          the check that each record was copied once (CLIENTS="java-4 librdkafka", SEED=1)'
 	@echo 'make long                 tests that are too long for make test, most of them with Spark (15 minutes; one needs'
 	@echo '                          shared/data/access.log.gz)'
+	@echo 'make versions             the unit tests on each version of Python that is claimed, and on the lowest versions of libraries'
+	@echo '                          (a quarter of an hour each; VERSION=3.10 or VERSION=lowest chooses one)'
 	@echo 'make attack               what one client can do to others, in full size (at most ten minutes)'
 	@echo 'make fuzz-logins          100,000 damaged frames before a login, and as many after it (FRAMES=)'
 	@echo 'make browser              the console with a million records and 40,000 partitions, in Chromium'
@@ -150,6 +154,9 @@ documents: install
 
 tests: install
 	@$(BIN)/python -m $(if $(TESTS),tests.run $(TESTS),tests.together)
+
+versions: install
+	@$(BIN)/python -m tests.versions $(VERSION)
 
 long: install
 	@$(BIN)/python -m tests.run tests.long

@@ -83,7 +83,7 @@ class RecordsLost(KafkaTXError):
 
     def __init__(self, count: int, first: BaseException) -> None:
         super().__init__(
-            f"{counted(count, 'record')} of produce() {verb(count, 'is', 'are')} not in the log;"
+            f"{counted(count, 'record')} sent with produce() {verb(count, 'is', 'are')} not in the log;"
             f" the first error: {first}"
         )
         self.count = count

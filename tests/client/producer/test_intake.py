@@ -156,7 +156,7 @@ class PartsTests(ProducerTestCase):
         flushed = producer.flush()
         for each in bad:
             self.assertIn("the package is missing", str(self.error(each)))
-        self.assertIn("1 records", str(self.error(flushed)))
+        self.assertIn("1 record", str(self.error(flushed)))
         undo()
         self.assertEqual(self.result(producer.send("one", b"5")).offset, 0)
         self.assertEqual(producer._accumulator.used_bytes, 0)
@@ -246,11 +246,17 @@ class MemoryTests(ProducerTestCase):
             send()
         return (len(gc.get_objects()) - before) / count
 
+    def setUp(self) -> None:
+        """Count what a Deferred takes: before Python 3.11 its attributes are an object of their own."""
+        super().setUp()
+        kept: list[Deferred[None]] = []
+        self.of_deferred = self.objects(lambda: kept.append(Deferred()))
+
     def test_in_a_batch(self) -> None:
         """A record in an open batch takes its Deferred, and with produce() nothing."""
         producer = self.producer(buffer_memory=1 << 30)
         self.result(producer.send("one", b"0"))
-        self.assertLess(self.objects(lambda: producer.send("one", b"v")), 2.5)
+        self.assertLess(self.objects(lambda: producer.send("one", b"v")), self.of_deferred + 0.5)
         self.assertLess(self.objects(lambda: producer.produce("one", b"v")), 0.5)
         self.result(producer.flush())
 
@@ -260,11 +266,11 @@ class MemoryTests(ProducerTestCase):
         self.result(producer.send("one", b"0"))
         self.faults.append(Deferred())
         producer.send_batch("one", [b"x" * 1000]).addErrback(lambda _: None)
-        self.assertLess(self.objects(lambda: producer.send("one", b"v")), 5.5)
+        self.assertLess(self.objects(lambda: producer.send("one", b"v")), self.of_deferred + 3.5)
         self.flush_all(producer)
         other = self.producer(start=False)
         starting = other.start()
-        self.assertLess(self.objects(lambda: other.send("new", b"v")), 5.5)
+        self.assertLess(self.objects(lambda: other.send("new", b"v")), self.of_deferred + 3.5)
         self.result(starting)
 
     def test_failed(self) -> None:
@@ -377,7 +383,7 @@ class UnlearnableTests(ProducerTestCase):
         self.assertIn("there is no topic 'no'", str(self.error(producer.flush(), 30)))
         self.result(producer.flush())
         producer.produce("no", b"v")
-        self.assertIn("1 records that were sent with produce()", str(self.error(producer.close(), 30)))
+        self.assertIn("1 record sent with produce()", str(self.error(producer.close(), 30)))
         self.assertEqual(self.network.sent(ProduceRequest), [])
 
 

@@ -13,12 +13,12 @@ is newer than that, and once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
 from kafkatx.blocking.registry import BlockingRegistry
-from kafkatx.clientcore.registry import plans, requests
+from kafkatx.clientcore.registry import plans, reader_schemas, requests
 from kafkatx.clientcore.registry.errors import RegistryUnavailable
 from kafkatx.clientcore.registry.plans import WriterPolicy
 from kafkatx.clientcore.registry.replies import RegisteredSchema
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 SINGLE = "value"
+T = TypeVar("T")
 
 MOST_BAD = 1000
 """Ids without a schema that a worker asks about."""
@@ -47,6 +48,7 @@ def from_registry(
     *,
     subject: str,
     version: int = requests.LATEST,
+    message: str = "",
     errors: str = "fail",
     **settings: object,
 ) -> Column:
@@ -55,6 +57,8 @@ def from_registry(
     :param column: of messages with a schema id before them; null stays null.
     :param url: addresses of the registry, as ``schema.registry.url``.
     :param version: of *subject*, that all messages are read as; -1: the latest at this time.
+    :param message: the full name of a Protobuf message; empty: the first one of the subject's oldest version
+        that *version* has, too. Messages of other names cannot be read.
     :param errors: ``fail``: a message that cannot be read fails the query; ``null``: it becomes null.
     :param settings: of the registry's client, as ``basic_auth_user_info``.
     :raises SettingError: there is no such subject, or its schema cannot become columns.
@@ -66,15 +70,15 @@ def from_registry(
         raise SettingError(f"errors={errors}: there are fail and null")
     client = {"schema.registry.url": url, **settings}
     with BlockingRegistry.of(client) as registry:
-        reader = registry.run(_version(subject, version))
+        read = _run(registry, subject, reader_schemas.read_version(subject, version, message))
         written = {}
         for number in registry.send(requests.versions(subject)):
-            found = registry.run(_version(subject, number))
+            found = _run(registry, subject, _version(subject, number))
             written[framing.prefix(found.id)] = Registered(found.schema, dict(found.dependencies))
-    chosen = Registered(reader.schema, dict(reader.dependencies))
-    schemas = KnownSchemas(reader.schema.type, {"": chosen}, written)
-    columns = schema_columns(chosen.schema, chosen.dependencies)
-    is_single = [name for name, _ in columns] == [SINGLE] and not _has_fields(chosen.schema)
+    schema = read.registered.schema
+    schemas = KnownSchemas(schema.type, {"": read.reader}, written)
+    columns = schema_columns(read.reader)
+    is_single = [name for name, _ in columns] == [SINGLE] and not _has_fields(schema)
     fields = ",".join(f"{quoted_name(name)}:{kind}" for name, kind in columns)
     kind = columns[0].type if is_single else f"struct<{fields}>"
     return udf(_FromRegistry(schemas, kind, client, errors == "null"), kind, useArrow=False)(column)
@@ -107,11 +111,17 @@ def to_registry(
     return udf(_ToRegistry(chosen, framing.prefix(found.id)), "binary", useArrow=False)(column)
 
 
-def _version(subject: str, version: int) -> plans.Plan[RegisteredSchema]:
+def _run(registry: BlockingRegistry, subject: str, plan: plans.Plan[T]) -> T:
     try:
-        found = yield from plans.ask(requests.schema_version(subject, version))
+        return registry.run(plan)
+    except RegistryUnavailable:
+        raise
     except KafkaTXError as error:
         raise SettingError(f"subject {subject}: {error}") from error
+
+
+def _version(subject: str, version: int) -> plans.Plan[RegisteredSchema]:
+    found = yield from plans.ask(requests.schema_version(subject, version))
     return (yield from plans.with_dependencies(found))
 
 

@@ -26,6 +26,7 @@ from tests.integration.access_log import REAL_FACTS, LogFacts, real_log, small_l
 from tests.integration.clients import new_topic
 from tests.integration.registry import register, registry_broker
 from tests.integration.spark import shared_spark
+from tests.schemas.messages.protobuf import moved as protobuf_schemas
 
 FIRST: list[dict[str, Any]] = [
     {"name": "client", "type": "string"},
@@ -380,3 +381,32 @@ class ProtobufTests(SchemaCase):
             [(row.id, [item.name for item in row.items], row.note) for row in rows],
             [(1 << 40, ["a"], None), (2, [], "n")],
         )
+
+    def test_places(self) -> None:
+        """The message that a schema and indexes name is a row, by default or if it is chosen.
+
+        The second version has another message at the place of the first one.
+        """
+        subject = f"{self.topic}-value"
+        ids = [
+            register(subject, schema.text, SchemaType.PROTOBUF)
+            for schema in (protobuf_schemas.FIRST, protobuf_schemas.SECOND)
+        ]
+        messages = [
+            prefix(ids[0]) + protobuf_schemas.OF_FIRST,
+            prefix(ids[1]) + protobuf_schemas.OF_SECOND,
+            prefix(ids[1]) + protobuf_schemas.ADDRESS_OF_SECOND,
+        ]
+        self.produce(messages, "bytes")
+        self.ingest("protobuf")
+        rows = self.table().orderBy("kafka_offset").collect()
+        self.assertEqual([(row.id, row.c) for row in rows], [("A1", 995), ("A2", 996)])
+        self.assertEqual([(each["offset"], "s.A" in each["reason"]) for each in self.dead()], [(2, True)])
+        frame = shared_spark().createDataFrame([(each,) for each in messages], "value binary")
+        for message, expected in (
+            ("", [("A1", 995), ("A2", 996), None]),
+            ("s.A", [None, None, ("A3", 997)]),
+        ):
+            column = from_registry("value", self.url, subject=subject, message=message, errors="null")
+            found = [row[0] and tuple(row[0]) for row in frame.select(column).collect()]
+            self.assertEqual(found, expected)

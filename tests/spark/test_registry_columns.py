@@ -9,12 +9,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import KafkaTXError
 from kafkatx.schemas.framing import prefix
-from kafkatx.schemas.messages.errors import BadValue
+from kafkatx.schemas.messages.errors import BadPayload, BadValue
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark import registry_columns as module
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered
 from kafkatx.spark.registry_columns import _FromRegistry, _has_fields, _ToRegistry
 from tests.schemas.http_registry import HttpRegistry
+from tests.schemas.messages.protobuf import moved
 from tests.schemas.messages.test_avro import USER
 
 NEWER = USER.replace('"fields": [', '"fields": [{"name": "country", "type": "string", "default": "nl"},')
@@ -35,7 +37,7 @@ class FromRegistryTests(SynchronousTestCase):
     def function(self, null_errors: bool = False) -> Any:
         """Return the function as a worker gets it."""
         schemas = KnownSchemas(
-            SchemaType.AVRO, {"": Registered(Schema(NEWER))}, {prefix(1): Registered(Schema(USER))}
+            SchemaType.AVRO, {"": ReaderSchema(Schema(NEWER))}, {prefix(1): Registered(Schema(USER))}
         )
         client = {"schema.registry.url": self.server.url}
         return pickle.loads(pickle.dumps(_FromRegistry(schemas, TYPE, client, null_errors)))
@@ -47,6 +49,18 @@ class FromRegistryTests(SynchronousTestCase):
         self.assertEqual([function(each) for each in (prefix(1) + ANN, None)], [expected, None])
         self.assertEqual(function(bytearray(prefix(1) + ANN)), expected)
         self.assertEqual(self.server.registry.requests, [])
+
+    def test_messages(self) -> None:
+        """A Protobuf message is found by its name, and others of its file cannot be read."""
+        written = {prefix(1): Registered(moved.FIRST), prefix(2): Registered(moved.SECOND)}
+        reader = ReaderSchema(moved.SECOND, message="s.O")
+        schemas = KnownSchemas(SchemaType.PROTOBUF, {"": reader}, written)
+        function = _FromRegistry(schemas, "struct<id:string,c:bigint>", {}, False)
+        first, second, other = moved.MESSAGES
+        self.assertEqual(
+            [function(each) for each in (first, second)], [{"id": "A1", "c": 995}, {"id": "A2", "c": 996}]
+        )
+        self.assertRaises(BadPayload, function, other)
 
     def test_look_up(self) -> None:
         """An id that is not known is looked up once."""

@@ -133,7 +133,8 @@ DECODING = Section("Decoding with schemas", "What a consumer makes of messages w
 KEY_READER = DECODING.plugin(
     "kafkatx.key.reader.schema",
     "",
-    "Schema to read keys with (Avro: its text, or `@` and the path of a file; a class of Protobuf messages). "
+    "Schema to read keys with: its text, or `@` and the path of a file; for Protobuf also a class of "
+    "messages, or the full name of the message that alone is read. "
     "Empty: the schema that the key was written with.",
 )
 VALUE_READER = DECODING.plugin("kafkatx.value.reader.schema", "", "Schema to read values with, likewise.")

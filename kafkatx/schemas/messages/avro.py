@@ -18,6 +18,7 @@ from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.messages.plain import plain
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
 
@@ -80,15 +81,12 @@ class AvroFormat:
     def reader(
         self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
     ) -> Read:
-        """Return a function that reads a payload.
-
-        :param target: a schema, its text, or a pair of a schema and its dependencies.
-        """
+        """Return a function that reads a payload."""
         parsed, recursive = parse(schema, dependencies)
         reader_schema: Any = None
-        if target is not None:
-            wanted, others = target if isinstance(target, tuple) else (target, {})
-            reader_schema, also = parse(wanted if isinstance(wanted, Schema) else Schema(str(wanted)), others)
+        wanted = _reader_schema(target)
+        if wanted.schema is not None and (wanted.schema, wanted.dependencies) != (schema, dependencies):
+            reader_schema, also = parse(wanted.schema, wanted.dependencies)
             recursive = recursive or also
         if recursive:
             from fastavro._read_py import schemaless_reader
@@ -109,6 +107,12 @@ class AvroFormat:
             return value
 
         return read
+
+
+def _reader_schema(target: Any) -> ReaderSchema:
+    if target is None or isinstance(target, ReaderSchema):
+        return target or ReaderSchema(None)
+    return ReaderSchema(target if isinstance(target, Schema) else Schema(str(target)))
 
 
 def parse(schema: Schema, dependencies: Dependencies) -> tuple[Any, bool]:

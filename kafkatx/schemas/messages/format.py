@@ -52,7 +52,8 @@ class MessageFormat(Protocol):
     ) -> Read:
         """Return a function that reads what was written with a schema.
 
-        :param target: the schema or class to read it as; None: as it was written.
+        :param target: a :class:`~.reader_schema.ReaderSchema`, the text of a schema, or a class; None: it is
+            read as it was written. A message is never read as another type than its schema and indexes name.
         :param indexes: the encoded message indexes, if they are not in the message (Protobuf only).
         :raises InvalidSchema: one of them is not valid, or data of one cannot be read with the other.
         """

@@ -15,6 +15,7 @@ from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.messages.json_check import quick_check
 from kafkatx.schemas.messages.plain import plain
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
 _Check = Callable[[Any], "str | None"]
@@ -82,9 +83,13 @@ class JsonSchemaFormat:
         self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
     ) -> Read:
         """Return a function that reads a payload; *target* is a schema to check it with, not its own."""
-        wanted = None if target is None else self.schema_of(target)
-        if wanted is not None:
-            schema, dependencies = wanted[0], {}
+        if isinstance(target, ReaderSchema):
+            if target.schema is not None:
+                schema, dependencies = target.schema, target.dependencies
+        else:
+            wanted = None if target is None else self.schema_of(target)
+            if wanted is not None:
+                schema, dependencies = wanted[0], {}
         quick, check = self._checks(schema, dependencies)
 
         def read(data: bytes, start: int) -> Any:

@@ -79,6 +79,21 @@ def incompatibilities(
         return ["the schemas are too large to compare"]
 
 
+def message_incompatibilities(
+    reader: Mapping[str, NamedType], writer: Mapping[str, NamedType], name: str
+) -> Reasons:
+    """Return why a message of *reader* cannot read data of the one of the same full name in *writer*.
+
+    What the message uses is compared with it, and the rest of the files is not.
+    """
+    no_file = pb.FileDescriptorProto()
+    comparison = _Comparison(Side(no_file, writer), Side(no_file, reader))
+    try:
+        return run(comparison.message(name))[:MAX_REASONS]
+    except TooManySteps:
+        return ["the schemas are too large to compare"]
+
+
 class _Comparison:
     """One comparison: the pairs of messages of other files that are known or under way."""
 
@@ -98,6 +113,12 @@ class _Comparison:
         labels = Labels(not old.syntax, not new.syntax)
         found.extend((yield self._messages(old.message_type, new.message_type, "", labels)))
         return found
+
+    def message(self, name: str) -> Walk[Reasons]:
+        """Return the reasons of one message by its full name, and of what it uses."""
+        old, new = self._old.types[name], self._new.types[name]
+        local = name.removeprefix(f"{new.package}.") if new.package else name
+        return (yield self._foreign(old, new, local))
 
     def _messages(
         self, old: Sequence[pb.DescriptorProto], new: Sequence[pb.DescriptorProto], where: str, labels: Labels

@@ -10,7 +10,7 @@ import attrs
 from kafkatx.blocking.registry import BlockingRegistry
 from kafkatx.blocking.security import is_tls
 from kafkatx.clientcore.errors import ConnectionFailed
-from kafkatx.clientcore.registry import plans, requests
+from kafkatx.clientcore.registry import plans, reader_schemas, requests
 from kafkatx.clientcore.registry.errors import RegistryError, RegistryUnavailable
 from kafkatx.clientcore.registry.plans import Plan
 from kafkatx.clientcore.registry.replies import RegisteredSchema
@@ -18,10 +18,13 @@ from kafkatx.clientcore.tables.registry import NAMES as CLIENT_SETTINGS
 from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.formats import NAMES
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
+from kafkatx.schemas.types import InvalidSchema
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered
 
 URL = "schema.registry.url"
-SUBJECT, VERSION = "subject", "version"
+SUBJECT, VERSION, MESSAGE = "subject", "version", "message"
+_OWN = (SUBJECT, VERSION, MESSAGE)
 
 T = TypeVar("T")
 
@@ -48,12 +51,13 @@ class SchemaResolver:
         unknown = {name for name in settings if not _is_known(name)}
         if unknown:
             raise SettingError(
-                f"{min(unknown)}: decoder {decoder} with a schema registry knows {SUBJECT}, {VERSION} and the"
+                f"{min(unknown)}: decoder {decoder} with a schema registry knows {', '.join(_OWN)} and the"
                 f" settings of a registry's client, such as {URL}, basic.auth.user.info and ssl.*"
             )
         self._subject = settings.get(SUBJECT)
         self._version = _version(settings.get(VERSION, "latest"))
-        client = {name: value for name, value in settings.items() if name not in (SUBJECT, VERSION)}
+        self._message = settings.get(MESSAGE, "")
+        client = {name: value for name, value in settings.items() if name not in _OWN}
         self._registry = BlockingRegistry.of(client)
         self.schemas = KnownSchemas(NAMES[decoder])
 
@@ -91,21 +95,22 @@ class SchemaResolver:
                 bad[frame] = str(error)
         self.schemas = attrs.evolve(self.schemas, written=written, bad=bad, complete=len(bad) >= MOST_BAD)
 
-    def _reader(self, topic: str) -> Registered:
+    def _reader(self, topic: str) -> ReaderSchema:
         subject = self._subject or f"{topic}-value"
         try:
-            found = self._run(_version_of(subject, self._version))
-        except RegistryError as error:
+            read = self._run(reader_schemas.read_version(subject, self._version, self._message))
+        except (RegistryError, InvalidSchema) as error:
             raise SettingError(
                 f"subject {subject} of topic {topic}: {error}; set another one (--decoder-setting "
-                f"{SUBJECT}=NAME, {VERSION}=N)"
+                f"{SUBJECT}=NAME, {VERSION}=N, {MESSAGE}=NAME)"
             ) from error
+        found = read.registered
         self._check_type(found, subject)
         if found.id >= 0:
             frame = framing.prefix(found.id)
             written = {**self.schemas.written, frame: _registered(found)}
             self.schemas = attrs.evolve(self.schemas, written=written)
-        return _registered(found)
+        return read.reader
 
     def _written(self, frame: bytes) -> Registered:
         if frame[:1] == b"\1":
@@ -142,13 +147,8 @@ def _registered(found: RegisteredSchema) -> Registered:
     return Registered(found.schema, dict(found.dependencies))
 
 
-def _version_of(subject: str, version: int) -> Plan[RegisteredSchema]:
-    found = yield from plans.ask(requests.schema_version(subject, version))
-    return (yield from plans.with_dependencies(found))
-
-
 def _is_known(name: str) -> bool:
-    return name in (SUBJECT, VERSION) or name in CLIENT_SETTINGS or is_tls(name)
+    return name in _OWN or name in CLIENT_SETTINGS or is_tls(name)
 
 
 def _version(text: str) -> int:

@@ -13,6 +13,7 @@ import attrs
 
 from kafkatx.records.batch import Headers
 from kafkatx.schemas import framing
+from kafkatx.schemas.messages.errors import BadPayload
 from kafkatx.schemas.messages.formats import NAMES, new_format
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from kafkatx.views.formats.content import Content, SchemaLabel
@@ -56,7 +57,7 @@ class Schemas:
         self.missing: dict[str, None] = {}
         self.asks = True
         self._described: dict[str, Described] = {}
-        self._readers: dict[tuple[str, bytes], Reader] = {}
+        self._readers: dict[tuple[str, bytes | None], Reader] = {}
 
     def take(self, described: Mapping[str, Described]) -> None:
         """Accept descriptions of schemas by reference; those that say an error count until the next time."""
@@ -76,10 +77,10 @@ class Schemas:
         for key in [key for key in self._readers if key[0] == reference]:
             del self._readers[key]
 
-    def find(self, reference: str, indexes: bytes = b"") -> Reader:
+    def find(self, reference: str, indexes: bytes | None = None) -> Reader:
         """Return a schema.
 
-        :param indexes: the message indexes in a header.
+        :param indexes: the message indexes in a header; None: they are in the message.
         :raises SchemaMissed: it is not known.
         """
         found = self._readers.get((reference, indexes))
@@ -96,16 +97,18 @@ class Schemas:
         return found
 
 
-def _make(description: Described, indexes: bytes) -> Reader:
+def _make(description: Described, indexes: bytes | None) -> Reader:
     error = description.get("error")
     if error is not None:
         return Reader(fault=str(error))
     schema, dependencies = described_schema(description)
     label = described_label(description)
     try:
-        read = new_format(schema.type).reader(schema, dependencies, None, indexes or None)
+        read = new_format(schema.type).reader(schema, dependencies, None, indexes)
     except InvalidSchema as invalid:
         return Reader(label, None, f"its schema cannot be used: {invalid}")
+    except BadPayload as error:
+        return Reader(label, None, str(error))
     return Reader(label, read)
 
 
@@ -134,8 +137,9 @@ def described_label(description: Described) -> SchemaLabel:
 
 def find_frame(
     data: bytes, headers: Iterable[tuple[str, bytes | None]], header: str
-) -> tuple[str, bytes, int]:
-    """Return how a message names its schema: the reference, message indexes, and the payload's position.
+) -> tuple[str, bytes | None, int]:
+    """Return how a message names its schema: the reference, message indexes of the header, and the payload's
+    position.
 
     :param header: the name of the header that may have it.
     :raises BadFrame: it names none.
@@ -143,7 +147,7 @@ def find_frame(
     for name, value in headers:
         if name == header and value is not None:
             return f"guid:{framing.header_guid(value)}", value[1 + framing.GUID_SIZE :], 0
-    return f"id:{framing.prefix_id(data)}", b"", framing.PREFIX_SIZE
+    return f"id:{framing.prefix_id(data)}", None, framing.PREFIX_SIZE
 
 
 class RegisteredFormat:

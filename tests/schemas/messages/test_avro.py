@@ -9,7 +9,7 @@ from typing import Any
 
 import avro.io
 import avro.schema
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -56,6 +56,7 @@ class AvroTests(SynchronousTestCase):
         """Read a value."""
         return self.format.reader(Schema(text), {}, target)(data, start)
 
+    @settings(suppress_health_check=[HealthCheck.too_slow])
     @given(users)
     def test_as_avro(self, user: dict[str, Any]) -> None:
         """The bytes are those of the library avro, and are read back."""

@@ -9,10 +9,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.errors import SettingError
 from kafkatx.schemas.framing import header_value, prefix
-from kafkatx.schemas.types import SchemaType
+from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.ingest import schema_resolver as module
 from kafkatx.spark.ingest.schema_resolver import SchemaResolver, uses_registry
 from tests.schemas.http_registry import HttpRegistry
+from tests.schemas.messages.protobuf import moved
 from tests.schemas.messages.test_avro import USER
 
 NEWER = USER.replace('"type": "long"', '"type": "double"')
@@ -46,17 +47,28 @@ class SchemaResolverTests(SynchronousTestCase):
         resolver = self.resolver()
         self.assertTrue(resolver.begin({"t"}))
         self.assertFalse(resolver.begin({"t"}))
-        self.assertEqual(resolver.schemas.readers["t"].schema.text, USER)
+        self.assertEqual(resolver.schemas.readers["t"].schema, Schema(USER))
         self.registry.add("t-value", NEWER)
         self.assertTrue(resolver.begin({"t"}))
-        self.assertEqual(resolver.schemas.readers["t"].schema.text, NEWER)
+        self.assertEqual(resolver.schemas.readers["t"].schema, Schema(NEWER))
 
     def test_fixed(self) -> None:
         """A version and a subject may be set."""
         self.registry.add("t-value", NEWER)
         resolver = self.resolver(subject="t-value", version="1")
         resolver.begin({"other"})
-        self.assertEqual(resolver.schemas.readers["other"].schema.text, USER)
+        self.assertEqual(resolver.schemas.readers["other"].schema, Schema(USER))
+
+    def test_message(self) -> None:
+        """Protobuf's rows are of the first message of the oldest version, or of the one that is set."""
+        for schema in (moved.FIRST, moved.SECOND):
+            self.registry.add("p-value", schema.text, SchemaType.PROTOBUF)
+        for settings, expected in (({}, "s.O"), ({"message": "s.A"}, "s.A")):
+            resolver = SchemaResolver("protobuf", {"schema.registry.url": self.server.url, **settings})
+            self.addCleanup(resolver.close)
+            resolver.begin({"p"})
+            self.assertEqual(resolver.schemas.readers["p"].message, expected)
+        self.assertRaises(SettingError, self.resolver(message="User").begin, {"t"})
 
     def test_ids(self) -> None:
         """Ids and GUIDs get their schemas, or the reason why not."""

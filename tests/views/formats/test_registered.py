@@ -79,6 +79,14 @@ class ReadTests(RegisteredCase):
         assert found.schema is not None
         self.assertEqual(found.schema.guid, GUID)
 
+    def test_header_indexes(self) -> None:
+        """Message indexes of a header that name no message, or are missing, are a fault of the message."""
+        self.schemas.take({f"guid:{GUID}": described(SchemaType.PROTOBUF, None, guid=GUID)})
+        for indexes in (b"\2\x0e", b"\2", b""):
+            header = framing.header_value(GUID) + indexes
+            found = self.format("protobuf").decode(b"\0", [(framing.VALUE_HEADER, header)])
+            self.assertNotEqual(found.fault, "")
+
     def test_without_schema(self) -> None:
         """A message without schema is recognized by auto, and a fault of the formats with one."""
         self.assertEqual(self.format().decode(b'{"a": 1}', []).format, "json")

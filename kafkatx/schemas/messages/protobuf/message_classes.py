@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class MessageClasses:
-    """The classes of the messages of one schema, made when they are asked for.
+    """The messages of one schema: their names, and their classes, made when they are asked for.
 
     :ivar first_name: full name of the first message; empty if there is none.
     """
@@ -35,20 +35,51 @@ class MessageClasses:
         self._parsed = parsed
         self.first_name = parsed.name
 
+    def has(self, name: str) -> bool:
+        """Return True if there is a message of a full name, in this file or an imported one."""
+        from google.protobuf.descriptor_pb2 import DescriptorProto
+
+        found = self._parsed.types.get(name)
+        return found is not None and isinstance(found.descriptor, DescriptorProto)
+
     def at(self, indexes: Sequence[int]) -> Any:
+        """Return the class of the message that indexes name; raises as :meth:`name_at`."""
+        return self.named(self.name_at(indexes))
+
+    def named(self, name: str) -> Any:
         """Return the class of a message.
 
+        :param name: its full name.
         :raises InvalidSchema: the schema has no such message.
         """
         from google.protobuf.message_factory import GetMessageClass
 
+        if not self.has(name):
+            raise InvalidSchema(f"the schema has no message {name}")
+        return GetMessageClass(self._pool.FindMessageTypeByName(name))
+
+    def differences(self, written: MessageClasses, name: str) -> Sequence[str]:
+        """Return why data of another schema's message of a name cannot be read as the one here.
+
+        Both schemas have it.
+        """
+        from kafkatx.schemas.protobuf.comparison import message_incompatibilities
+
+        if self._parsed.files == written._parsed.files:
+            return ()
+        return message_incompatibilities(self._parsed.types, written._parsed.types, name)
+
+    def name_at(self, indexes: Sequence[int]) -> str:
+        """Return the full name of the message that indexes name.
+
+        :raises InvalidSchema: the schema has no such message.
+        """
         from kafkatx.schemas.protobuf.messages import UnknownMessage, message_name
 
         try:
-            name = message_name(self._parsed, indexes)
+            return message_name(self._parsed, indexes)
         except UnknownMessage as error:
             raise InvalidSchema(str(error)) from error
-        return GetMessageClass(self._pool.FindMessageTypeByName(name))
 
 
 def message_indexes(descriptor: Any) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kafkatx.schemas import framing
@@ -12,9 +13,11 @@ from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.imports import Import
 from kafkatx.schemas.messages.plain import plain
 from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses, message_indexes
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Dependencies, InvalidSchema, Schema, SchemaType
 
 Indexes = tuple[int, ...]
+_FULL_NAME = re.compile(r"\s*[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\s*\Z", re.ASCII)
 
 
 class ProtobufFormat:
@@ -76,18 +79,15 @@ class ProtobufFormat:
     def reader(
         self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
     ) -> Read:
-        """Return a function that reads a payload; *target* is a class of messages."""
-        if target is not None and _descriptor(target) is None:
-            raise InvalidSchema(f"{target!r} is no class of Protobuf messages")
-        class_at = _class_finder(schema, dependencies, target)
-        known: dict[Indexes, Any] = {}
+        """Return a function that reads a payload.
 
-        def find(path: Indexes) -> Any:
-            kind = known[path] = class_at(path)
-            return kind
+        :param target: also a class of messages, whose messages alone are read, or the full name of a message.
+        """
+        kinds = _Kinds(MessageClasses(schema, dependencies), target)
+        known, find = kinds.known, kinds.find
 
         if indexes is not None:
-            only = find(framing.decode_indexes(indexes, 0)[0])
+            only = find(_given_path(indexes))
             return lambda data, start: _parsed(only, data, start)
 
         def read(data: bytes, start: int) -> Any:
@@ -120,18 +120,84 @@ def _imports(file: Any) -> tuple[Import, ...]:
     )
 
 
-def _class_finder(schema: Schema, dependencies: Dependencies, target: Any) -> Callable[[Indexes], Any]:
-    if target is not None:
-        return lambda path: target
-    classes = MessageClasses(schema, dependencies)
+def _all_imports(imports: Sequence[Import]) -> Iterator[tuple[str, Schema]]:
+    for each in imports:
+        yield from _all_imports(each.imports)
+        yield each.name, each.schema
 
-    def class_at(path: Indexes) -> Any:
+
+def _given_path(indexes: bytes) -> Indexes:
+    try:
+        return framing.decode_indexes(indexes, 0)[0]
+    except framing.BadFrame as error:
+        raise BadPayload(str(error)) from error
+
+
+def _reader_schema(target: Any) -> ReaderSchema:
+    """Return what a target means.
+
+    :raises InvalidSchema: it is none.
+    """
+    if target is None:
+        return ReaderSchema(None)
+    if isinstance(target, ReaderSchema):
+        return target
+    if isinstance(target, Schema):
+        return ReaderSchema(target)
+    if isinstance(target, str):
+        if _FULL_NAME.match(target):
+            return ReaderSchema(None, message=target.strip())
+        return ReaderSchema(Schema(target, SchemaType.PROTOBUF))
+    descriptor = _descriptor(target)
+    if descriptor is None:
+        raise InvalidSchema(f"{target!r} is no class of Protobuf messages")
+    file = descriptor.file
+    return ReaderSchema(_file_schema(file), dict(_all_imports(_imports(file))), str(descriptor.full_name))
+
+
+class _Kinds:
+    """The classes that messages of one schema are read as, by their indexes.
+
+    The writer's schema and the indexes give a full name, and the message of this name is read.
+
+    :ivar known: those that were found so far.
+    """
+
+    def __init__(self, written: MessageClasses, target: Any) -> None:
+        wanted = _reader_schema(target)
+        self.known: dict[Indexes, Any] = {}
+        self._refusals: dict[str, str] = {}
+        self._written = written
+        self._message = wanted.message
+        self._own_class = None if _descriptor(target) is None else target
+        self._read = written
+        if wanted.schema is not None:
+            self._read = MessageClasses(wanted.schema, wanted.dependencies)
+
+    def find(self, path: Indexes) -> Any:
+        """Return the class of messages with some indexes.
+
+        :raises BadPayload: there is none, or messages with them are not to be read, or cannot be.
+        """
         try:
-            return classes.at(path)
+            name = self._written.name_at(path)
         except InvalidSchema as error:
             raise BadPayload(str(error)) from error
+        if name not in self._refusals:
+            self._refusals[name] = self._refusal(name)
+        if self._refusals[name]:
+            raise BadPayload(self._refusals[name])
+        kind = self.known[path] = self._own_class or self._read.named(name)
+        return kind
 
-    return class_at
+    def _refusal(self, name: str) -> str:
+        """Return why messages of a name are not read; empty if they are."""
+        if self._message and name != self._message:
+            return f"it is a {name}, and only {self._message} is read"
+        if not self._read.has(name):
+            return f"it is a {name}, which the reader's schema does not have"
+        reasons = self._read.differences(self._written, name)
+        return f"it is a {name} that cannot be read as the reader's: {reasons[0]}" if reasons else ""
 
 
 def _parsed(kind: Any, data: bytes, start: int) -> Any:

@@ -76,7 +76,7 @@ def _registered(
     columns = list(known)
     for topic, reader in schemas.readers.items():
         try:
-            declared = schema_columns(reader.schema, reader.dependencies)
+            declared = schema_columns(reader)
         except InvalidSchema as error:
             raise SettingError(f"the schema of topic {topic}: {error}") from error
         _check_names(declared)

@@ -17,6 +17,7 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.format import Read
 from kafkatx.schemas.messages.formats import new_format
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Dependencies, Schema, SchemaType
 from kafkatx.spark.ingest.decoder.decoder import Decoded
 from kafkatx.spark.ingest.decoder.plugin import InferringDecoding
@@ -46,7 +47,7 @@ class KnownSchemas:
     """
 
     kind: SchemaType
-    readers: Mapping[str, Registered] = attrs.field(factory=dict)
+    readers: Mapping[str, ReaderSchema] = attrs.field(factory=dict)
     written: Mapping[bytes, Registered] = attrs.field(factory=dict)
     bad: Mapping[bytes, str] = attrs.field(factory=dict)
     complete: bool = False
@@ -105,12 +106,8 @@ def reader_of(schemas: KnownSchemas, topic: str, written: Registered, indexes: b
     :param indexes: of a header that names a Protobuf message.
     :raises InvalidSchema: one of the schemas is not valid.
     """
-    made, reader = new_format(schemas.kind), schemas.readers[topic]
-    if schemas.kind is SchemaType.AVRO:
-        target = None if reader == written else (reader.schema, reader.dependencies)
-        return made.reader(written.schema, written.dependencies, target, indexes)
-    # Protobuf's messages are read as any version of their schema, and JSON as it stands.
-    return made.reader(reader.schema, reader.dependencies, None, indexes)
+    made = new_format(schemas.kind)
+    return made.reader(written.schema, written.dependencies, schemas.readers[topic], indexes)
 
 
 def as_plain(value: Any) -> Any:

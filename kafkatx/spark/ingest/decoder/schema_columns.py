@@ -10,7 +10,8 @@ import pyarrow as pa
 from kafkatx.decoders.avro import columns_of as avro_columns
 from kafkatx.errors import SettingError
 from kafkatx.schemas.messages import avro, json_schema
-from kafkatx.schemas.types import Dependencies, Schema, SchemaType
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
+from kafkatx.schemas.types import SchemaType
 from kafkatx.spark.ingest.table.columns import Column, arrow_type, ddl_type, quoted_name
 
 _WIDER = {("int", "bigint"), ("int", "double"), ("float", "double")}
@@ -21,12 +22,14 @@ _JSON_FORMATS = {"date-time": "timestamp", "date": "date"}
 MAX_DEPTH = 16
 
 
-def schema_columns(schema: Schema, dependencies: Dependencies) -> list[Column]:
-    """Return the columns of a schema's values.
+def schema_columns(reader: ReaderSchema) -> list[Column]:
+    """Return the columns of what messages are read as; of Protobuf's first message if none is named.
 
     :raises SettingError: they cannot become a table.
     :raises InvalidSchema: the schema is not valid.
     """
+    schema, dependencies = reader.schema, reader.dependencies
+    assert schema is not None
     match schema.type:
         case SchemaType.AVRO:
             parsed, _ = avro.parse(schema, dependencies)
@@ -36,7 +39,9 @@ def schema_columns(schema: Schema, dependencies: Dependencies) -> list[Column]:
         case SchemaType.PROTOBUF:
             from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses
 
-            found = _message_columns(MessageClasses(schema, dependencies).at((0,)).DESCRIPTOR, ())
+            classes = MessageClasses(schema, dependencies)
+            kind = classes.named(reader.message) if reader.message else classes.at((0,))
+            found = _message_columns(kind.DESCRIPTOR, ())
     return [Column(name, ddl_type(arrow_type(kind))) for name, kind in found]
 
 

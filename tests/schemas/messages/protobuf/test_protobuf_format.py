@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.schemas.framing import encode_indexes
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat, as_dict
-from kafkatx.schemas.types import InvalidSchema
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
+from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from tests.schemas.messages.orders import TEXT, classes
+from tests.schemas.messages.protobuf import moved
 
 PREFIX = b"\0\0\0\0\7"
 
@@ -99,5 +103,62 @@ class ProtobufTests(SynchronousTestCase):
         self.assertEqual(as_dict(read(data, 5)), {"id": "1", "lines": [{"name": "a"}]})
 
     def test_target(self) -> None:
-        """A target that is no class of messages is refused."""
+        """A target that is neither a class of messages nor a schema nor a name is refused."""
         self.assertRaises(InvalidSchema, self.format.reader, self.schema, {}, dict)
+
+
+class ReaderTests(SynchronousTestCase):
+    """The message that the writer's schema and the indexes name is read, and no other."""
+
+    def read(self, written: Schema, target: Any, data: bytes, indexes: bytes | None = None) -> Any:
+        """Return the name and the fields of a message."""
+        found = ProtobufFormat().reader(written, {}, target, indexes)(data, 0)
+        return found.DESCRIPTOR.full_name, as_dict(found)
+
+    def test_moved(self) -> None:
+        """A message that has another place in the reader's schema is found there by its name."""
+        reader = ReaderSchema(moved.SECOND)
+        for target in (reader, moved.SECOND, moved.SECOND.text, ReaderSchema(moved.SECOND, message="s.O")):
+            found = [
+                self.read(moved.FIRST, target, moved.OF_FIRST),
+                self.read(moved.SECOND, target, moved.OF_SECOND),
+            ]
+            self.assertEqual(found, [("s.O", {"id": "A1", "c": "995"}), ("s.O", {"id": "A2", "c": "996"})])
+        as_first = self.read(moved.SECOND, ReaderSchema(moved.FIRST), moved.OF_SECOND)
+        self.assertEqual(as_first, ("s.O", {"id": "A2", "c": "996"}))
+
+    def test_others(self) -> None:
+        """Messages of other names than the reader's are refused, also if they are in its schema."""
+        for target in (ReaderSchema(moved.SECOND, message="s.O"), ReaderSchema(moved.FIRST), "s.O"):
+            error = self.assertRaises(BadPayload, self.read, moved.SECOND, target, moved.ADDRESS_OF_SECOND)
+            self.assertIn("s.A", str(error))
+        self.assertEqual(self.read(moved.SECOND, "s.A", moved.ADDRESS_OF_SECOND)[0], "s.A")
+        self.assertEqual(self.read(moved.SECOND, None, moved.ADDRESS_OF_SECOND)[0], "s.A")
+
+    def test_removed(self) -> None:
+        """A message that the reader's schema does not have is refused."""
+        self.assertRaises(BadPayload, self.read, moved.FIRST, ReaderSchema(moved.WITHOUT), moved.OF_FIRST)
+
+    def test_other_type(self) -> None:
+        """A field that is written in another way would be read as another value: the message is refused."""
+        error = self.assertRaises(
+            BadPayload, self.read, moved.FIRST, ReaderSchema(moved.OTHER_TYPE), moved.OF_FIRST
+        )
+        self.assertIn("zigzag", str(error))
+
+    def test_class(self) -> None:
+        """A class takes messages of its name alone."""
+        order, _, other = classes()
+        schema = Schema(TEXT.replace("message Order", "message New {} message Order"), SchemaType.PROTOBUF)
+        data = encode_indexes((1,)) + order(id=1).SerializeToString()
+        self.assertEqual(self.read(schema, order, data), ("acme.Order", {"id": "1"}))
+        self.assertRaises(BadPayload, self.read, schema, order, encode_indexes((2,)))
+        self.assertRaises(BadPayload, self.read, schema, other, data)
+
+    def test_header(self) -> None:
+        """Indexes of a header are held to the same rules, and damaged ones are refused."""
+        reader, payload = ReaderSchema(moved.SECOND, message="s.O"), moved.OF_FIRST[1:]
+        found = self.read(moved.SECOND, reader, payload, encode_indexes((1,)))
+        self.assertEqual(found, ("s.O", {"id": "A1", "c": "995"}))
+        for indexes in (b"\0", b"\2", b"", b"\2\x0e"):
+            self.assertRaises(BadPayload, self.read, moved.SECOND, reader, payload, indexes)

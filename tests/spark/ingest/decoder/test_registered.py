@@ -10,16 +10,19 @@ import pyarrow as pa
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.schemas.framing import header_value, prefix
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.arrow import columns as arrow
 from kafkatx.spark.ingest.decoder.decoder import Decoded
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered, RegisteredDecoding
 from kafkatx.spark.ingest.table.columns import Column
+from tests.schemas.messages.protobuf import moved
 from tests.schemas.messages.test_avro import USER
 
 NEWER = USER.replace('"fields": [', '"fields": [{"name": "country", "type": "string", "default": "nl"},')
 GUID = header_value("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 ANN = b"\2\6ann\0"
+COLUMNS = [Column("id", "bigint"), Column("country", "string"), Column("gone", "int")]
 
 
 class RegisteredDecodingTests(SynchronousTestCase):
@@ -27,14 +30,15 @@ class RegisteredDecodingTests(SynchronousTestCase):
         """Make a decoding that reads a topic as a newer schema."""
         self.schemas = KnownSchemas(
             SchemaType.AVRO,
-            {"t": Registered(Schema(NEWER))},
+            {"t": ReaderSchema(Schema(NEWER))},
             {prefix(1): Registered(Schema(USER)), GUID: Registered(Schema(USER))},
             {prefix(8): "no such schema"},
         )
 
-    def decode(self, *values: bytes | None, headers: Any = None, **changes: Any) -> Decoded:
+    def decode(
+        self, *values: bytes | None, headers: Any = None, columns: Any = COLUMNS, **changes: Any
+    ) -> Decoded:
         """Decode values."""
-        columns = [Column("id", "bigint"), Column("country", "string"), Column("gone", "int")]
         decoding = RegisteredDecoding("avro", attrs.evolve(self.schemas, **changes), columns)
         count = len(values)
         schema = arrow.arrow_schema(headers is not None)
@@ -52,6 +56,19 @@ class RegisteredDecodingTests(SynchronousTestCase):
         decoded = self.decode(prefix(1) + ANN, None)
         self.assertEqual(self.rows(decoded), [(1, "nl", None), (None, None, None)])
         self.assertEqual((decoded.dead, decoded.unknown, decoded.drift), (None, frozenset(), {}))
+
+    def test_messages(self) -> None:
+        """A Protobuf message is found by its name, and others of its file are dead letters."""
+        self.schemas = KnownSchemas(
+            SchemaType.PROTOBUF,
+            {"t": ReaderSchema(moved.SECOND, message="s.O")},
+            {prefix(1): Registered(moved.FIRST), prefix(2): Registered(moved.SECOND)},
+        )
+        decoded = self.decode(*moved.MESSAGES, columns=[Column("id", "string"), Column("c", "bigint")])
+        rows = [(row["id"], row["c"]) for row in decoded.rows.to_pylist()]
+        self.assertEqual(rows, [("A1", 995), ("A2", 996)])
+        assert decoded.dead is not None
+        self.assertIn("s.A", decoded.dead.column("reason").to_pylist()[0])
 
     def test_unknown(self) -> None:
         """Ids that the driver does not know are reported, each once."""

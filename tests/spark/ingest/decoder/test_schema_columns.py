@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
 from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
+from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.ingest.decoder.schema_columns import evolved, schema_columns
 from kafkatx.spark.ingest.table.columns import parse_ddl, to_ddl
@@ -19,7 +20,7 @@ from tests.schemas.messages.test_avro import NODE, USER
 class SchemaColumnsTests(SynchronousTestCase):
     def columns(self, schema: Schema) -> str:
         """Return the columns as DDL."""
-        return to_ddl(schema_columns(schema, {}))
+        return to_ddl(schema_columns(ReaderSchema(schema)))
 
     def json(self, contents: Any) -> str:
         """Return the columns of a JSON Schema."""
@@ -29,7 +30,7 @@ class SchemaColumnsTests(SynchronousTestCase):
         """Fields of a record are columns; a schema that contains itself has none."""
         self.assertEqual(self.columns(Schema(USER)), "id bigint, name string, age int")
         self.assertEqual(self.columns(Schema('"long"')), "value bigint")
-        self.assertRaises(SettingError, schema_columns, Schema(NODE), {})
+        self.assertRaises(SettingError, schema_columns, ReaderSchema(Schema(NODE)))
 
     def test_json(self) -> None:
         """Properties are columns; what has no simple type is text."""

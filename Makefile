@@ -162,8 +162,8 @@ long: install
 	@$(BIN)/python -m tests.run tests.long
 
 # The last line is Spark's Kafka source beside ours, in a PySpark of the version that Maven has it for.
-interop: install .interop/jars .interop/jars-0.8
-	@$(BIN)/python -m tests.run tests.interop.acls tests.interop.assignors tests.interop.client_consumer tests.interop.client_metrics tests.interop.client_suite \
+interop: install .interop/jars .interop/jars-0.8 .interop/jars-avro
+	@$(BIN)/python -m tests.run tests.interop.acls tests.interop.assignors tests.interop.avro_values tests.interop.client_consumer tests.interop.client_metrics tests.interop.client_suite \
 	  tests.interop.client_transactions \
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.logins tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \
@@ -187,6 +187,11 @@ takeover: install .interop/jars
 # Apache Kafka, as tests/interop/pom.xml names it; remove the folder to fetch it anew.
 .interop/jars: tests/interop/pom.xml
 	@mvn --quiet --batch-mode --file tests/interop/pom.xml dependency:copy-dependencies \
+	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
+	@touch $@
+
+.interop/jars-avro: tests/interop/avro/pom.xml
+	@mvn --quiet --batch-mode --file tests/interop/avro/pom.xml dependency:copy-dependencies \
 	  -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$@
 	@touch $@
 

@@ -32,22 +32,24 @@ The module reads the schema's file when it is configured, and nothing else.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from io import BytesIO
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any
 
 from zope.interface import implementer
 
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import IConfigurable, IRowDecoder
-
-RecordSchema: TypeAlias = "dict[str, Any]"
-Schema: TypeAlias = "str | list[Schema] | RecordSchema"
-"""A schema as fastavro parses it."""
+from kafkatx.schemas.avro.avro_types import Array, AvroType, Fixed, Map, Record, Union
+from kafkatx.schemas.messages.avro.avro_format import AvroFormat, parse
+from kafkatx.schemas.messages.avro.logical_types import annotation
+from kafkatx.schemas.messages.errors import BadPayload
+from kafkatx.schemas.messages.format import Read
+from kafkatx.schemas.types import InvalidSchema, Schema
 
 SCHEMA, SCHEMA_ID = "avro.schema", "avro.schema.id"
 HEADER_SIZE = 5
+SINGLE = "value"
+MAX_DEPTH = 100
 
 
 @implementer(IRowDecoder, IConfigurable)
@@ -59,6 +61,7 @@ class AvroDecoder:
     def __init__(self) -> None:
         self.columns: tuple[tuple[str, str], ...] = ()
         self._schema: Schema | None = None
+        self._read: Read | None = None
         self._id: int | None = None
         self._names: list[str] | None = None
 
@@ -73,9 +76,17 @@ class AvroDecoder:
         if SCHEMA not in settings:
             raise SettingError(f"decoder avro needs {SCHEMA}: a file's path, or the schema itself")
         self._id = _parse_id(settings[SCHEMA_ID]) if SCHEMA_ID in settings else None
-        self._schema = _parse_schema(settings[SCHEMA])
-        self.columns = columns_of(self._schema)
-        self._names = [name for name, _ in self.columns] if _is_record(self._schema) else None
+        schema = self._schema = _schema_of(settings[SCHEMA])
+        try:
+            root = parse(schema, {})
+            self.columns = columns_of(root)
+            self._read = AvroFormat().reader(schema, {}, None)
+        except InvalidSchema as error:
+            raise SettingError(f"{SCHEMA} is no Avro schema: {error}") from error
+        self._names = [name for name, _ in self.columns] if isinstance(root, Record) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_read": None}
 
     def decode(self, topic: str, data: bytes | None) -> tuple[object, ...] | None:
         """Return the columns' values.
@@ -86,19 +97,13 @@ class AvroDecoder:
             return None
         if self._schema is None:  # a consumer does not configure its deserializers
             raise ValueError(f"decoder avro needs {SCHEMA}")
-        from fastavro import schemaless_reader
-
+        if self._read is None:
+            self._read = AvroFormat().reader(self._schema, {}, None)
         start = 0 if self._id is None else self._check_header(data)
-        stream = BytesIO(data)
-        stream.seek(start)
         try:
-            value: Any = schemaless_reader(stream, self._schema, None)
-        except Exception as error:  # fastavro raises many kinds of errors
-            why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"does not match the schema ({why}){self._hint(data)}") from error
-        left = len(data) - stream.tell()
-        if left:
-            raise ValueError(f"does not match the schema: {left} bytes are left over{self._hint(data)}")
+            value = self._read(data, start)
+        except BadPayload as error:
+            raise ValueError(f"{error}{self._hint(data)}") from error
         return (value,) if self._names is None else tuple(value[name] for name in self._names)
 
     def _check_header(self, data: bytes) -> int:
@@ -124,67 +129,53 @@ class AvroDecoder:
         )
 
 
-def columns_of(schema: Schema) -> tuple[tuple[str, str], ...]:
-    """Return the columns of a schema that fastavro has parsed.
+def columns_of(type_: AvroType) -> tuple[tuple[str, str], ...]:
+    """Return the columns of a schema.
 
     :raises SettingError: it is recursive, or has arrays whose size a short message can make unbounded.
     """
-    named = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
-    types = _SparkTypes(named)
-    if not _is_record(schema):
-        return (("value", types.of(schema)),)
-    return tuple((field["name"], types.of(field["type"], (schema["name"],))) for field in schema["fields"])
+    if not isinstance(type_, Record):
+        return ((SINGLE, _spark_type(type_)),)
+    return tuple((field.name, _spark_type(field.type, (type_.name,))) for field in type_.fields)
 
 
-class _SparkTypes:
-    """Spark DDL types of Avro schemas."""
+def _spark_type(type_: AvroType, inside: tuple[str, ...] = ()) -> str:
+    """Return Spark's type of a type, as DDL.
 
-    def __init__(self, named: Mapping[str, Schema]) -> None:
-        self._named = named
-
-    def of(self, schema: Schema, inside: tuple[str, ...] = ()) -> str:
-        """Return the type of a schema.
-
-        :param inside: names of the enclosing records.
-        """
-        if isinstance(schema, str):
-            return _PRIMITIVE[schema] if schema in _PRIMITIVE else self.of(self._named[schema], inside)
-        if isinstance(schema, list):
-            branches = [branch for branch in schema if branch != "null"]
-            return self.of(branches[0], inside) if len(branches) == 1 else "string"
-        kind = schema["type"]
-        if kind == "record":
-            return self._record(schema, inside)
-        if kind == "array":
-            self._check_items(schema["items"])
-            return f"array<{self.of(schema['items'], inside)}>"
-        if kind == "map":
-            return f"array<struct<key:string,value:{self.of(schema['values'], inside)}>>"
-        return _LOGICAL.get((kind, schema.get("logicalType"))) or _COMPLEX.get(kind) or self.of(kind, inside)
-
-    def _record(self, schema: RecordSchema, inside: tuple[str, ...]) -> str:
-        name = schema["name"]
-        if name in inside:
-            raise SettingError(f"{SCHEMA}: record {name} contains itself, which a table column cannot")
-        types = {field["name"]: self.of(field["type"], (*inside, name)) for field in schema["fields"]}
-        return f"struct<{','.join(f'`{field}`:{word}' for field, word in types.items())}>"
-
-    def _check_items(self, items: Schema) -> None:
-        """Reject items without bytes: a message of ten bytes could announce an array of 2**63 of them."""
-        if self._empty(items):
-            raise SettingError(f"{SCHEMA}: an array of {items!r} has items of no bytes")
-
-    def _empty(self, schema: Schema) -> bool:
-        if isinstance(schema, str):
-            return schema == "null" or (schema not in _PRIMITIVE and self._empty(self._named[schema]))
-        if isinstance(schema, list):
-            return False  # the branch number takes a byte
-        if schema["type"] == "record":
-            return all(self._empty(field["type"]) for field in schema["fields"])
-        return schema["type"] == "null" or (schema["type"] == "fixed" and not schema["size"])
+    :param inside: names of the enclosing records.
+    """
+    if isinstance(type_, Union):
+        branches = [branch for branch in type_.branches if branch.kind != "null"]
+        return _spark_type(branches[0], inside) if len(branches) == 1 else "string"
+    if isinstance(type_, Record):
+        return _struct(type_, inside)
+    if isinstance(type_, Array):
+        if _is_empty(type_.items):  # a message of ten bytes could announce 2**63 of them
+            raise SettingError(f"{SCHEMA}: an array of {type_.items.kind} has items of no bytes")
+        return f"array<{_spark_type(type_.items, inside)}>"
+    if isinstance(type_, Map):
+        return f"array<struct<key:string,value:{_spark_type(type_.values, inside)}>>"
+    return _LOGICAL.get(annotation(type_).get("logicalType", "")) or _SIMPLE[type_.kind]
 
 
-_PRIMITIVE = {
+def _struct(record: Record, inside: tuple[str, ...]) -> str:
+    if record.name in inside:
+        raise SettingError(f"{SCHEMA}: record {record.name} contains itself, which a table column cannot")
+    if len(inside) >= MAX_DEPTH:
+        raise SettingError(f"{SCHEMA}: records are nested more than {MAX_DEPTH} levels deep")
+    types = {field.name: _spark_type(field.type, (*inside, record.name)) for field in record.fields}
+    return f"struct<{','.join(f'`{field}`:{word}' for field, word in types.items())}>"
+
+
+def _is_empty(type_: AvroType, inside: tuple[str, ...] = ()) -> bool:
+    if isinstance(type_, Record):
+        if type_.name in inside:
+            return False
+        return all(_is_empty(field.type, (*inside, type_.name)) for field in type_.fields)
+    return type_.kind == "null" or (isinstance(type_, Fixed) and not type_.size)
+
+
+_SIMPLE = {
     "null": "string",
     "boolean": "boolean",
     "int": "int",
@@ -193,23 +184,20 @@ _PRIMITIVE = {
     "double": "double",
     "bytes": "binary",
     "string": "string",
+    "enum": "string",
+    "fixed": "binary",
 }
-_COMPLEX = {"enum": "string", "fixed": "binary"}
-_LOGICAL: dict[tuple[str, object], str] = {
-    ("int", "date"): "date",
-    ("long", "timestamp-millis"): "timestamp",
-    ("long", "timestamp-micros"): "timestamp",
-    ("long", "local-timestamp-millis"): "timestamp",
-    ("long", "local-timestamp-micros"): "timestamp",
-    ("int", "time-millis"): "string",
-    ("long", "time-micros"): "string",
-    ("bytes", "decimal"): "string",
-    ("fixed", "decimal"): "string",
+_LOGICAL = {
+    "date": "date",
+    "timestamp-millis": "timestamp",
+    "timestamp-micros": "timestamp",
+    "local-timestamp-millis": "timestamp",
+    "local-timestamp-micros": "timestamp",
+    "time-millis": "string",
+    "time-micros": "string",
+    "decimal": "string",
+    "uuid": "string",
 }
-
-
-def _is_record(schema: Schema | None) -> TypeGuard[RecordSchema]:
-    return isinstance(schema, dict) and schema["type"] == "record"
 
 
 def _parse_id(text: str) -> int:
@@ -218,21 +206,16 @@ def _parse_id(text: str) -> int:
     return int(text)
 
 
-def _parse_schema(text: str) -> Schema:
-    """Parse a schema from JSON, or from a file.
+def _schema_of(text: str) -> Schema:
+    """Return the schema that is JSON or in a file.
 
-    :raises SettingError: as :meth:`AvroDecoder.configure`.
+    :raises SettingError: the file cannot be read.
     """
+    if text.lstrip()[:1] in ("{", "[", '"'):
+        return Schema(text)
     try:
-        from fastavro import parse_schema
-    except ImportError:
-        raise SettingError("decoder avro needs fastavro: pip install 'kafkatx[avro]'") from None
-    try:
-        if text.lstrip()[:1] not in ("{", "[", '"'):
-            with open(text, encoding="utf-8") as file:
-                text = file.read()
-        return parse_schema(json.loads(text))
-    except OSError as error:
-        raise SettingError(f"{SCHEMA}={text}: {(error.strerror or str(error)).lower()}") from None
-    except Exception as error:  # fastavro raises many kinds of errors
-        raise SettingError(f"{SCHEMA} is no Avro schema: {error}") from error
+        with open(text, encoding="utf-8") as file:
+            return Schema(file.read())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingError(f"{SCHEMA}={text}: {reason.lower()}") from None

@@ -26,16 +26,15 @@ from kafkatx.errors import KafkaTXError, SettingError
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.formats import new_format
-from kafkatx.schemas.types import Schema, SchemaType
+from kafkatx.schemas.types import Schema
 from kafkatx.spark.ingest.decoder.fit import Fit, fit_of
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered, as_plain, reader_of
-from kafkatx.spark.ingest.decoder.schema_columns import schema_columns
+from kafkatx.spark.ingest.decoder.schema_columns import is_single, schema_columns
 from kafkatx.spark.ingest.table.columns import arrow_type, quoted_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-SINGLE = "value"
 T = TypeVar("T")
 
 MOST_BAD = 1000
@@ -78,9 +77,8 @@ def from_registry(
     schema = read.registered.schema
     schemas = KnownSchemas(schema.type, {"": read.reader}, written)
     columns = schema_columns(read.reader)
-    is_single = [name for name, _ in columns] == [SINGLE] and not _has_fields(schema)
     fields = ",".join(f"{quoted_name(name)}:{kind}" for name, kind in columns)
-    kind = columns[0].type if is_single else f"struct<{fields}>"
+    kind = columns[0].type if is_single(read.reader) else f"struct<{fields}>"
     return udf(_FromRegistry(schemas, kind, client, errors == "null"), kind, useArrow=False)(column)
 
 
@@ -123,11 +121,6 @@ def _run(registry: BlockingRegistry, subject: str, plan: plans.Plan[T]) -> T:
 def _version(subject: str, version: int) -> plans.Plan[RegisteredSchema]:
     found = yield from plans.ask(requests.schema_version(subject, version))
     return (yield from plans.with_dependencies(found))
-
-
-def _has_fields(schema: Schema) -> bool:
-    """Return True if values are records, also of one field."""
-    return schema.type is SchemaType.PROTOBUF or '"fields"' in schema.text or '"properties"' in schema.text
 
 
 @attrs.define

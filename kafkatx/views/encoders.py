@@ -14,7 +14,7 @@ from typing import Final
 
 from kafkatx.errors import KafkaTXError
 from kafkatx.schemas import framing
-from kafkatx.schemas.messages.avro_json import AvroJson
+from kafkatx.schemas.messages.avro.json_values import AvroJson
 from kafkatx.schemas.messages.formats import NAMES, new_format
 from kafkatx.schemas.types import SchemaType
 from kafkatx.views.formats.registered import Described, described_schema

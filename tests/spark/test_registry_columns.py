@@ -14,10 +14,10 @@ from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark import registry_columns as module
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered
-from kafkatx.spark.registry_columns import _FromRegistry, _has_fields, _ToRegistry
+from kafkatx.spark.registry_columns import _FromRegistry, _ToRegistry
 from tests.schemas.http_registry import HttpRegistry
+from tests.schemas.messages.avro.test_avro_format import USER
 from tests.schemas.messages.protobuf import moved
-from tests.schemas.messages.test_avro import USER
 
 NEWER = USER.replace('"fields": [', '"fields": [{"name": "country", "type": "string", "default": "nl"},')
 TYPE = "struct<country:string,id:bigint,name:string,age:int>"
@@ -91,8 +91,3 @@ class ToRegistryTests(SynchronousTestCase):
         self.assertEqual(function({"id": 1, "name": "ann"}), prefix(7) + ANN)
         self.assertIsNone(function(None))
         self.assertRaises(BadValue, function, {"id": "x"})
-
-    def test_has_fields(self) -> None:
-        """A record of one field is told from a single value."""
-        self.assertTrue(_has_fields(Schema(USER)))
-        self.assertFalse(_has_fields(Schema('"long"')))

@@ -1,7 +1,7 @@
 """Lines of JSON as messages with schemas: ``kafkatx produce --schema`` and ``kafkatx consume --decode``.
 
 The lines, and the properties ``schema.registry.url``, ``value.schema`` and ``key.schema``, are those of
-kafka-avro-console-producer; plain JSON is taken as well (:mod:`kafkatx.schemas.messages.avro_json`).
+kafka-avro-console-producer; plain JSON is taken as well (:mod:`kafkatx.schemas.messages.avro.json_values`).
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _line_writer(registry: BlockingRegistry, subject: str, place: str | None, ki
 
 def _converter(writer: MessageWriter) -> Callable[[Any], Any]:
     """Return what makes a value of JSON one of the schema's."""
-    from kafkatx.schemas.messages.avro_json import AvroJson
+    from kafkatx.schemas.messages.avro.json_values import AvroJson
     from kafkatx.schemas.types import SchemaType
 
     found = writer.registered
@@ -172,7 +172,7 @@ class DecodedRenderer:
     def _decoded(
         self, partition: int, columns: Columns, messages: list[bytes | None], reader: MessageReader | None
     ) -> list[bytes | None]:
-        from kafkatx.schemas.messages.avro_json import to_json
+        from kafkatx.schemas.messages.avro.json_values import to_json
 
         if reader is None:
             return messages

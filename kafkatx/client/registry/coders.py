@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafkatx.client.registry.decoder import RegistryDecoder
 from kafkatx.client.registry.encoder import RegistryEncoder
-from kafkatx.schemas.messages.avro import AvroFormat
+from kafkatx.schemas.messages.avro.avro_format import AvroFormat
 from kafkatx.schemas.messages.json_schema import JsonSchemaFormat
 from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
 

@@ -29,6 +29,14 @@ def check_defaults(records: Iterable[Record]) -> None:
         raise InvalidSchema("the default values are too large to check") from None
 
 
+def fits(type_: AvroType, value: JSON) -> bool:
+    """Return True if a value is a default of a type; fields that a record leaves out need a default.
+
+    :raises TooManySteps: there is too much to check.
+    """
+    return run(_Check().fits(type_, value))
+
+
 def _check_all(records: Iterable[Record]) -> Walk[bool]:
     check = _Check()
     for record in records:

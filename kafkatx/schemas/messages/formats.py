@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.errors import SettingError
-from kafkatx.schemas.messages.avro import AvroFormat
+from kafkatx.schemas.messages.avro.avro_format import AvroFormat
 from kafkatx.schemas.messages.format import MessageFormat
 from kafkatx.schemas.messages.json_schema import JsonSchemaFormat
 from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat

@@ -12,7 +12,7 @@ from kafkatx.errors import KafkaTXError
 from kafkatx.schemas.framing import header_value, prefix
 from kafkatx.schemas.types import Schema, SchemaType
 from tests.schemas.http_registry import HttpRegistry
-from tests.schemas.messages.test_avro import USER
+from tests.schemas.messages.avro.test_avro_format import USER
 
 ANN = {"id": 1, "name": "ann", "age": None}
 

@@ -14,7 +14,7 @@ from kafkatx.schemas.framing import prefix
 from tests.cli.command_case import CommandCase
 from tests.cli.fake_consumer import A0, B1, FakeConsumer, records
 from tests.schemas.http_registry import HttpRegistry
-from tests.schemas.messages.test_avro import USER
+from tests.schemas.messages.avro.test_avro_format import USER
 
 ANN_BYTES, BEN_BYTES = b"\2\6ann\0", b"\4\6ben\2\x0e"
 LINES = '{"id": 1, "name": "ann"}\n{"id": 2, "name": "ben", "age": {"int": 7}}\n'

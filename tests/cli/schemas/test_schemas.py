@@ -8,7 +8,7 @@ from pathlib import Path
 from kafkatx.schemas.types import SchemaType
 from tests.cli.command_case import CommandCase
 from tests.schemas.http_registry import HttpRegistry
-from tests.schemas.messages.test_avro import USER
+from tests.schemas.messages.avro.test_avro_format import USER
 
 NEWER = USER.replace('"type": "long"', '"type": "double"')
 

@@ -14,7 +14,7 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.testing.contracts.decoder import TOPIC, DecoderContract
 from kafkatx.testing.contracts.producer import PreparingContract
 from tests.client.registry.fake_transport import FakeTransport
-from tests.schemas.messages.test_avro import USER
+from tests.schemas.messages.avro.test_avro_format import USER
 
 READING = {"schema.registry.url": "http://r"}
 SETTINGS = {"schema.registry.url": "http://r", "kafkatx.value.schema": USER}

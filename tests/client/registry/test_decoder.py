@@ -12,7 +12,7 @@ from kafkatx.schemas.types import SchemaType
 from tests.broker.running import NOW_MS
 from tests.client.consumers import T0, ConsumerTestCase
 from tests.client.registry.fake_transport import FakeTransport
-from tests.schemas.messages.test_avro import USER
+from tests.schemas.messages.avro.test_avro_format import USER
 
 ANN, BEN = {"id": 1, "name": "ann", "age": None}, {"id": 2, "name": "ben", "age": None}
 ANN_BYTES, BEN_BYTES = b"\2\6ann\0", b"\4\6ben\0"

@@ -11,7 +11,7 @@ from kafkatx.schemas.messages.errors import BadValue
 from kafkatx.schemas.types import InvalidSchema
 from tests.client.producing import ProducerTestCase
 from tests.client.registry.fake_transport import PATH, FakeTransport
-from tests.schemas.messages.test_avro import USER, User
+from tests.schemas.messages.avro.test_avro_format import USER, User
 
 ANN, BEN = {"id": 1, "name": "ann"}, {"id": 2, "name": "ben"}
 ANN_BYTES, BEN_BYTES = b"\2\6ann\0", b"\4\6ben\0"

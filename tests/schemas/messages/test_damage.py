@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.schemas.messages.avro import AvroFormat
+from kafkatx.schemas.messages.avro.avro_format import AvroFormat
 from kafkatx.schemas.messages.errors import BadPayload
 from kafkatx.schemas.messages.formats import NAMES, new_format, schema_type
 from kafkatx.schemas.messages.json_schema import JsonSchemaFormat
 from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
 from kafkatx.schemas.types import Schema, SchemaType
+from tests.schemas.messages.avro.test_avro_format import NODE
+from tests.schemas.messages.avro.test_json_values import SCHEMA, VALUES
 from tests.schemas.messages.orders import TEXT
-from tests.schemas.messages.test_avro import NODE
-from tests.schemas.messages.test_avro_json import SCHEMA, VALUES
 
 TREE = (
     '{"type": "record", "name": "T", "fields": [{"name": "v", "type": "bytes"},'

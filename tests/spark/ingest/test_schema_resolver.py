@@ -13,8 +13,8 @@ from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.ingest import schema_resolver as module
 from kafkatx.spark.ingest.schema_resolver import SchemaResolver, uses_registry
 from tests.schemas.http_registry import HttpRegistry
+from tests.schemas.messages.avro.test_avro_format import USER
 from tests.schemas.messages.protobuf import moved
-from tests.schemas.messages.test_avro import USER
 
 NEWER = USER.replace('"type": "long"', '"type": "double"')
 

@@ -20,8 +20,9 @@ from kafkatx.schemas.messages.formats import new_format
 from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Dependencies, Schema, SchemaType
 from kafkatx.spark.ingest.decoder.decoder import Decoded
-from kafkatx.spark.ingest.decoder.plugin import InferringDecoding
+from kafkatx.spark.ingest.decoder.plugin import SINGLE, InferringDecoding
 from kafkatx.spark.ingest.decoder.rows import Dead
+from kafkatx.spark.ingest.decoder.schema_columns import is_single
 from kafkatx.spark.ingest.table.columns import Column
 
 MOST_UNKNOWN = 1000
@@ -64,6 +65,7 @@ class Readers:
         self._schemas = schemas
         self._topic = topic
         self._readers: dict[bytes, Read] = {}
+        self._is_single = is_single(schemas.readers[topic])
         self.unknown: set[bytes] = set()
 
     def read(self, value: bytes, header: bytes | None) -> Any:
@@ -79,7 +81,8 @@ class Readers:
             if found is None:
                 return None
             read = self._readers[frame] = found
-        return as_plain(read(value, framing.PREFIX_SIZE if header is None else 0))
+        found = as_plain(read(value, framing.PREFIX_SIZE if header is None else 0))
+        return {SINGLE: found} if self._is_single else found
 
     def _find(self, frame: bytes, in_header: bool) -> Read | None:
         """Return the reader of messages with a frame; None if the driver has to be asked."""

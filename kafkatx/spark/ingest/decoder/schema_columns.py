@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from kafkatx.decoders.avro import columns_of as avro_columns
 from kafkatx.errors import SettingError
-from kafkatx.schemas.messages import avro, json_schema
+from kafkatx.schemas.avro.avro_types import Record
+from kafkatx.schemas.messages import json_schema
+from kafkatx.schemas.messages.avro import avro_format
 from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import SchemaType
 from kafkatx.spark.ingest.table.columns import Column, arrow_type, ddl_type, quoted_name
@@ -32,8 +34,8 @@ def schema_columns(reader: ReaderSchema) -> list[Column]:
     assert schema is not None
     match schema.type:
         case SchemaType.AVRO:
-            parsed, _ = avro.parse(schema, dependencies)
-            found = [Column(*column) for column in avro_columns(parsed)]
+            root = avro_format.parse(schema, dependencies)
+            found = [Column(*column) for column in avro_columns(root)]
         case SchemaType.JSON:
             found = _json_columns(json_schema.load(schema.text))
         case SchemaType.PROTOBUF:
@@ -43,6 +45,19 @@ def schema_columns(reader: ReaderSchema) -> list[Column]:
             kind = classes.named(reader.message) if reader.message else classes.at((0,))
             found = _message_columns(kind.DESCRIPTOR, ())
     return [Column(name, ddl_type(arrow_type(kind))) for name, kind in found]
+
+
+def is_single(reader: ReaderSchema) -> bool:
+    """Return True if values have no fields: they are the one column ``value``."""
+    schema = reader.schema
+    assert schema is not None
+    match schema.type:
+        case SchemaType.AVRO:
+            return not isinstance(avro_format.parse(schema, reader.dependencies), Record)
+        case SchemaType.JSON:
+            return not _properties(json_schema.load(schema.text))
+        case SchemaType.PROTOBUF:
+            return False
 
 
 # -- evolution
@@ -88,10 +103,15 @@ def _evolved(name: str, old: pa.DataType, new: pa.DataType) -> pa.DataType:
 
 
 def _json_columns(schema: Any) -> list[Column]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or not properties:
+    properties = _properties(schema)
+    if not properties:
         return [Column("value", _json_type(schema, 0))]
     return [Column(name, _json_type(each, 1)) for name, each in properties.items()]
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    found = schema.get("properties") if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _json_type(schema: Any, depth: int) -> str:

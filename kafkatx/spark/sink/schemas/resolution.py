@@ -13,8 +13,9 @@ from kafkatx.clientcore.settings import ClientSettings
 from kafkatx.clientcore.tables import producer
 from kafkatx.clientcore.tables import registry as table
 from kafkatx.errors import SettingError
+from kafkatx.schemas.avro.avro_types import Record
 from kafkatx.schemas.given import given_schema
-from kafkatx.schemas.messages import avro
+from kafkatx.schemas.messages.avro.avro_format import parse
 from kafkatx.schemas.messages.formats import NAMES, new_format
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from kafkatx.spark.sink.options import SinkOptions
@@ -149,8 +150,8 @@ def _check_fields(encoding: Encoding, subject: Subject, dtype: DataType) -> None
 def _field_names(subject: Subject) -> set[str]:
     """Return the names of the fields of a schema's record or message; none if it is of single values."""
     if subject.schema.type is SchemaType.AVRO:
-        parsed, _ = avro.parse(subject.schema, subject.dependencies)
-        return {field["name"] for field in parsed["fields"]} if "fields" in parsed else set()
+        root = parse(subject.schema, subject.dependencies)
+        return {field.name for field in root.fields} if isinstance(root, Record) else set()
     from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses
 
     message = MessageClasses(subject.schema, subject.dependencies).at((0,))

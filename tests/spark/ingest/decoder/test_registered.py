@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -15,13 +16,16 @@ from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.arrow import columns as arrow
 from kafkatx.spark.ingest.decoder.decoder import Decoded
 from kafkatx.spark.ingest.decoder.registered import KnownSchemas, Registered, RegisteredDecoding
+from kafkatx.spark.ingest.decoder.schema_columns import schema_columns
 from kafkatx.spark.ingest.table.columns import Column
+from tests.schemas.messages.avro import test_fastavro_schemas as fastavro_cases
+from tests.schemas.messages.avro.test_avro_format import USER
 from tests.schemas.messages.protobuf import moved
-from tests.schemas.messages.test_avro import USER
 
 NEWER = USER.replace('"fields": [', '"fields": [{"name": "country", "type": "string", "default": "nl"},')
 GUID = header_value("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 ANN = b"\2\6ann\0"
+MAP = "array<struct<key:string,value:struct<sum:int>>>"
 COLUMNS = [Column("id", "bigint"), Column("country", "string"), Column("gone", "int")]
 
 
@@ -69,6 +73,38 @@ class RegisteredDecodingTests(SynchronousTestCase):
         self.assertEqual(rows, [("A1", 995), ("A2", 996)])
         assert decoded.dead is not None
         self.assertIn("s.A", decoded.dead.column("reason").to_pylist()[0])
+
+    def test_roots(self) -> None:
+        """Values that are no records are in one column, whatever they are made of; also referenced ones."""
+        pair, half = json.dumps(["null", fastavro_cases.PAIR]), '["r.Ship", "r.Bill"]'
+        for text, payload, kind, expected in (
+            (pair, b"\2\2\4", "struct<l:struct<n:int>,r:struct<n:int>>", {"l": {"n": 1}, "r": {"n": 2}}),
+            (pair, b"\0", "struct<l:struct<n:int>,r:struct<n:int>>", None),
+            (half, b"\2\12", "string", '{"sum":5}'),
+            ('"r.Bill"', b"\12", "int", 5),
+            ('{"type": "map", "values": "r.Bill"}', b"\2\2k\12\0", MAP, [{"key": "k", "value": {"sum": 5}}]),
+            ('{"type": "array", "items": "int"}', b"\2\12\0", "array<int>", [5]),
+        ):
+            reader = ReaderSchema(Schema(text), fastavro_cases.REFERENCES)
+            columns = schema_columns(reader)
+            self.schemas = KnownSchemas(
+                SchemaType.AVRO,
+                {"t": reader},
+                {prefix(1): Registered(Schema(text), fastavro_cases.REFERENCES)},
+            )
+            decoded = self.decode(prefix(1) + payload, columns=columns)
+            self.assertIsNone(decoded.dead)
+            self.assertEqual([row[columns[0].name] for row in decoded.rows.to_pylist()], [expected])
+            self.assertEqual(columns[0].type, kind)
+
+    def test_json_roots(self) -> None:
+        """A JSON object whose properties are not named is one column, and no row of nulls."""
+        schema = Schema('{"type": "object"}', SchemaType.JSON)
+        self.schemas = KnownSchemas(
+            SchemaType.JSON, {"t": ReaderSchema(schema)}, {prefix(1): Registered(schema)}
+        )
+        decoded = self.decode(prefix(1) + b'{"a": 1}', columns=schema_columns(ReaderSchema(schema)))
+        self.assertEqual([row["value"] for row in decoded.rows.to_pylist()], ['{"a":1}'])
 
     def test_unknown(self) -> None:
         """Ids that the driver does not know are reported, each once."""

@@ -13,8 +13,8 @@ from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import Schema, SchemaType
 from kafkatx.spark.ingest.decoder.schema_columns import evolved, schema_columns
 from kafkatx.spark.ingest.table.columns import parse_ddl, to_ddl
+from tests.schemas.messages.avro.test_avro_format import NODE, USER
 from tests.schemas.messages.orders import classes
-from tests.schemas.messages.test_avro import NODE, USER
 
 
 class SchemaColumnsTests(SynchronousTestCase):

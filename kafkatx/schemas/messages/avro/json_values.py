@@ -12,8 +12,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from kafkatx.schemas.messages.avro import described, parse
-from kafkatx.schemas.messages.avro_shape import PRIMITIVE, Named, ParsedSchema
+from kafkatx.schemas.messages.avro.avro_format import described, parse
+from kafkatx.schemas.messages.avro.fastavro_schemas import written_schema
+from kafkatx.schemas.messages.avro.shape import PRIMITIVE, ParsedSchema
 from kafkatx.schemas.messages.errors import BadValue
 from kafkatx.schemas.types import Dependencies, Schema
 
@@ -38,9 +39,8 @@ class AvroJson:
 
         :raises InvalidSchema: it is not valid.
         """
-        self._schema, _ = parse(schema, dependencies)
-        named = self._schema.get("__named_schemas") if isinstance(self._schema, dict) else None
-        self._named: Named = named or _named(self._schema)
+        parsed = written_schema(parse(schema, dependencies))
+        self._schema, self._named = parsed.schema, parsed.named
 
     def value(self, found: Any) -> Any:
         """Return a value for the writer.
@@ -114,15 +114,6 @@ def _branch_name(branch: ParsedSchema) -> str:
     if isinstance(branch, str):
         return branch
     return str(branch.get("name", branch["type"])) if isinstance(branch, dict) else ""
-
-
-def _named(schema: ParsedSchema) -> Named:
-    """Return the named schemas of one that fastavro has parsed as a list."""
-    found: dict[str, ParsedSchema] = {}
-    for branch in schema if isinstance(schema, list) else []:
-        if isinstance(branch, dict):
-            found |= branch.get("__named_schemas", {})
-    return found
 
 
 def to_json(value: Any) -> str:

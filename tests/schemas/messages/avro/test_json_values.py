@@ -1,4 +1,4 @@
-"""Tests of kafkatx.schemas.messages.avro_json against fastavro's own JSON encoding."""
+"""Tests of kafkatx.schemas.messages.avro.json_values against fastavro's own JSON encoding."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import fastavro
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.schemas.messages.avro import AvroFormat
-from kafkatx.schemas.messages.avro_json import AvroJson, to_json
+from kafkatx.schemas.messages.avro.avro_format import AvroFormat
+from kafkatx.schemas.messages.avro.json_values import AvroJson, to_json
 from kafkatx.schemas.messages.errors import BadValue
 from kafkatx.schemas.types import Schema
 

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from struct import Struct
 from typing import Any, TypeAlias
 
-from kafkatx.schemas.messages.avro_shape import Named, ParsedSchema
+from kafkatx.schemas.messages.avro.shape import Named, ParsedSchema
 
 Append: TypeAlias = Callable[[bytes], None]
 Part: TypeAlias = Callable[[Append, Any], None]

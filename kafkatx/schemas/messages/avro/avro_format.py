@@ -12,8 +12,14 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
-from kafkatx.schemas.messages import avro_shape
-from kafkatx.schemas.messages.avro_quick import quick_writer
+import attrs
+
+from kafkatx.schemas.avro.avro_engine import AvroEngine
+from kafkatx.schemas.avro.avro_types import PRIMITIVES, AvroType
+from kafkatx.schemas.messages.avro import shape
+from kafkatx.schemas.messages.avro.fastavro_schemas import ParsedAvro, read_schema, written_schema
+from kafkatx.schemas.messages.avro.quick_writer import quick_writer
+from kafkatx.schemas.messages.avro.resolution import resolved
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.imports import Import
@@ -45,14 +51,16 @@ class AvroFormat:
         self, schema: Schema, dependencies: Dependencies, prefix: bytes, given: Any
     ) -> tuple[bytes, Write]:
         """Return a function that writes a message."""
-        parsed, named = parse_named(schema, dependencies)
+        _check_library()
+        parsed = _check(written_schema(parse(schema, dependencies)))
+        root, rooted = parsed.root(), parsed.rooted
         from fastavro import schemaless_writer
 
         def write(value: Any) -> bytes:
             stream = BytesIO()
             stream.write(prefix)
             try:
-                schemaless_writer(stream, parsed, value)
+                schemaless_writer(stream, root, rooted(value))
                 return stream.getvalue()
             except Exception:
                 return write_plain(value)
@@ -68,27 +76,25 @@ class AvroFormat:
             stream = BytesIO()
             stream.write(prefix)
             try:
-                schemaless_writer(stream, parsed, plain(value))
+                schemaless_writer(stream, root, rooted(plain(value)))
             except Exception as error:  # fastavro raises many kinds of errors
                 raise BadValue(f"the value does not match the schema: {described(error)}") from error
             return stream.getvalue()
 
-        if avro_shape.is_recursive(parsed, named):
+        if shape.is_recursive(parsed.schema, parsed.named):
             return b"", write_plain
-        quick = quick_writer(parsed, named, prefix)
+        quick = quick_writer(parsed.schema, parsed.named, prefix)
         return b"", write if quick is None else write_quickly
 
     def reader(
         self, schema: Schema, dependencies: Dependencies, target: Any, indexes: bytes | None = None
     ) -> Read:
         """Return a function that reads a payload."""
-        parsed, recursive = parse(schema, dependencies)
-        reader_schema: Any = None
-        wanted = _reader_schema(target)
-        if wanted.schema is not None and (wanted.schema, wanted.dependencies) != (schema, dependencies):
-            reader_schema, also = parse(wanted.schema, wanted.dependencies)
-            recursive = recursive or also
-        if recursive:
+        _check_library()
+        written, read_as = self._schemas(schema, dependencies, _reader_schema(target))
+        root, value_of = written.root(), written.value
+        reader_root = None if read_as is None else read_as.root()
+        if shape.is_recursive(written.schema, written.named):
             from fastavro._read_py import schemaless_reader
         else:
             from fastavro import schemaless_reader
@@ -97,7 +103,7 @@ class AvroFormat:
             stream = BytesIO(data)
             stream.seek(start)
             try:
-                value = schemaless_reader(stream, parsed, reader_schema)
+                value = value_of(schemaless_reader(stream, root, reader_root))
             except Exception as error:  # fastavro raises many kinds of errors
                 raise BadPayload(f"it does not match the schema: {described(error)}") from error
             if stream.tell() != len(data):
@@ -108,6 +114,15 @@ class AvroFormat:
 
         return read
 
+    def _schemas(
+        self, schema: Schema, dependencies: Dependencies, wanted: ReaderSchema
+    ) -> tuple[ParsedAvro, ParsedAvro | None]:
+        writer = parse(schema, dependencies)
+        if wanted.schema is None or (wanted.schema, wanted.dependencies) == (schema, dependencies):
+            return _check(read_schema(writer)), None
+        written, read = resolved(writer, parse(wanted.schema, wanted.dependencies))
+        return _check(written), read
+
 
 def _reader_schema(target: Any) -> ReaderSchema:
     if target is None or isinstance(target, ReaderSchema):
@@ -115,36 +130,33 @@ def _reader_schema(target: Any) -> ReaderSchema:
     return ReaderSchema(target if isinstance(target, Schema) else Schema(str(target)))
 
 
-def parse(schema: Schema, dependencies: Dependencies) -> tuple[Any, bool]:
-    """Return a schema as fastavro parses it, and True if it contains itself; raises as
-    :func:`parse_named`.
+def parse(schema: Schema, dependencies: Dependencies) -> AvroType:
+    """Parse a schema, and those that it refers to.
+
+    :raises InvalidSchema: it is not valid.
     """
-    parsed, named = parse_named(schema, dependencies)
-    return parsed, avro_shape.is_recursive(parsed, named)
+    text = schema.text.strip()
+    if text in PRIMITIVES:  # a bare name
+        schema = attrs.evolve(schema, text=json.dumps(text))
+    return AvroEngine().parse(schema, dependencies, stored=True).root
 
 
-def parse_named(schema: Schema, dependencies: Dependencies) -> tuple[Any, avro_shape.Named]:
-    """Return a schema as fastavro parses it, and the named schemas in it.
+def _check(parsed: ParsedAvro) -> ParsedAvro:
+    """Return a schema if data of it can be bounded, and fastavro is there.
 
-    :raises InvalidSchema: it is not valid, or has an array whose size a short message can make unbounded.
+    :raises InvalidSchema: it has an array whose size a short message can make unbounded.
     """
-    try:
-        from fastavro import parse_schema
-    except ImportError:
-        raise InvalidSchema("Avro needs fastavro: pip install 'kafkatx[avro]'") from None
-    named: dict[str, Any] = {}
-    try:
-        for other in dependencies.values():
-            parse_schema(load_json(other.text), named)
-        parsed = parse_schema(load_json(schema.text), named)
-    except InvalidSchema:
-        raise
-    except Exception as error:  # fastavro raises many kinds of errors
-        raise InvalidSchema(f"no Avro schema: {described(error)}") from error
-    items = avro_shape.unbounded_array(parsed, named)
+    items = shape.unbounded_array(parsed.schema, parsed.named)
     if items is not None:
         raise InvalidSchema(f"an array of {items!r} has items of no bytes")
-    return parsed, named
+    return parsed
+
+
+def _check_library() -> None:
+    try:
+        import fastavro  # noqa: F401
+    except ImportError:
+        raise InvalidSchema("Avro needs fastavro: pip install 'kafkatx[avro]'") from None
 
 
 def load_json(text: str) -> Any:
@@ -152,7 +164,7 @@ def load_json(text: str) -> Any:
 
     :raises InvalidSchema: it is something else.
     """
-    if text.strip() in avro_shape.PRIMITIVE:
+    if text.strip() in PRIMITIVES:
         return text.strip()
     try:
         found = json.loads(text)
@@ -165,7 +177,7 @@ def load_json(text: str) -> Any:
 
 def _name(schema: object) -> str:
     if isinstance(schema, str):
-        return schema if schema in avro_shape.PRIMITIVE else ""
+        return schema if schema in PRIMITIVES else ""
     if not isinstance(schema, dict):
         return ""
     name, space = schema.get("name"), schema.get("namespace")

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.schemas.messages.avro_quick against fastavro."""
+"""Tests of kafkatx.schemas.messages.avro.quick_writer against fastavro."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.schemas.messages.avro_quick import quick_writer
+from kafkatx.schemas.messages.avro.quick_writer import quick_writer
 
 SCHEMA: dict[str, Any] = {
     "type": "record",

@@ -1,4 +1,4 @@
-"""Tests of kafkatx.schemas.messages.avro and avro_shape, against the library ``avro``."""
+"""Tests of kafkatx.schemas.messages.avro.avro_format, against the library ``avro``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.schemas.messages.avro import AvroFormat, parse
+from kafkatx.schemas.messages.avro.avro_format import AvroFormat, parse
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.types import InvalidSchema, Schema
 

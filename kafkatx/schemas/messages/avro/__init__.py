@@ -1,0 +1,1 @@
+"""Avro messages: schemas for fastavro, and values. Pure."""

@@ -1,0 +1,1 @@
+"""Tests of kafkatx.schemas.messages.avro."""

@@ -11,6 +11,7 @@ from typing import Any
 from zope.interface import implementer
 
 from kafkatx.interfaces import IDecoder, IEncoder
+from kafkatx.schemas.json_numbers import load
 
 
 @implementer(IEncoder, IDecoder)
@@ -73,9 +74,9 @@ class JsonEncoder:
     def decode(self, topic: str, data: bytes | None) -> Any:
         """Return the value.
 
-        :raises ValueError: the bytes are not JSON, or nested too deeply.
+        :raises ValueError: the bytes are not JSON, are nested too deeply, or have a number beyond a double.
         """
         try:
-            return None if data is None else json.loads(bytes(data))
+            return None if data is None else load(bytes(data))
         except RecursionError:
             raise ValueError("JSON is nested too deeply") from None

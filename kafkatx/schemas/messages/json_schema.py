@@ -7,9 +7,12 @@ other; ``jsonschema`` decides about all others, and says what is wrong with them
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+from urllib.parse import urldefrag, urljoin
 
+from kafkatx.schemas import json_numbers
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
 from kafkatx.schemas.messages.format import Read, Write
 from kafkatx.schemas.messages.imports import Import
@@ -94,7 +97,7 @@ class JsonSchemaFormat:
 
         def read(data: bytes, start: int) -> Any:
             try:
-                value = json.loads(bytes(data[start:]))
+                value = json_numbers.load(bytes(data[start:]))
             except (ValueError, RecursionError) as error:
                 raise BadPayload(f"it is no JSON: {error}") from error
             if not quick(value):
@@ -130,13 +133,46 @@ def _title(schema: Any) -> str:
     return title if isinstance(title, str) else ""
 
 
+def _named_urls(contents: Any, others: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the URLs that a reference by the name of a registered schema may have, with the names.
+
+    A reference is relative to the ``$id`` around it, and a schema is registered by the name in the reference.
+    """
+    bases = set(_bases(contents, ""))
+    for name, other in others.items():
+        bases.update(_bases(other, name))
+    found: dict[str, str] = {}
+    for base in sorted(bases):
+        for name in others:
+            with suppress(ValueError):
+                found.setdefault(urldefrag(urljoin(base, name))[0], name)
+    return found
+
+
+def _bases(document: Any, base: str) -> Iterator[str]:
+    """Yield the URLs that references in a document are relative to."""
+    yield base
+    waiting = [(document, base)]
+    while waiting:
+        part, base = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend((each, base) for each in part)
+        elif isinstance(part, dict):
+            own = part.get("$id", part.get("id"))
+            if isinstance(own, str):
+                with suppress(ValueError):
+                    base = urljoin(base, own)
+                    yield base
+            waiting.extend((each, base) for each in part.values())
+
+
 def _validator(schema: Schema, dependencies: Dependencies) -> _Check:
     try:
         from jsonschema import Draft202012Validator, validators
         from jsonschema.exceptions import SchemaError, best_match
         from referencing import Registry, Resource
-        from referencing.exceptions import Unresolvable
-        from referencing.jsonschema import DRAFT202012
+        from referencing.exceptions import NoSuchResource, Unresolvable
+        from referencing.jsonschema import DRAFT202012, specification_with
     except ImportError:
         raise InvalidSchema("JSON Schema needs jsonschema: pip install 'kafkatx[schemas]'") from None
     contents = load(schema.text)
@@ -145,10 +181,20 @@ def _validator(schema: Schema, dependencies: Dependencies) -> _Check:
         kind.check_schema(contents)
     except (SchemaError, RecursionError) as error:
         raise InvalidSchema(f"no JSON Schema: {str(error).splitlines()[0]}") from error
-    resources: Any = Registry().with_resources(
-        (name, Resource.from_contents(load(other.text), default_specification=DRAFT202012))
+    own_id = contents.get("$schema") if isinstance(contents, dict) else None
+    specification = specification_with(str(own_id), default=DRAFT202012)
+    others = {
+        name: Resource.from_contents(load(other.text), default_specification=specification)
         for name, other in dependencies.items()
-    )
+    }
+    named = _named_urls(contents, {name: other.contents for name, other in others.items()})
+
+    def retrieve(url: str) -> Any:
+        if url not in named:
+            raise NoSuchResource(url)
+        return others[named[url]]
+
+    resources: Any = Registry(retrieve=retrieve).with_resources(others.items())  # type: ignore[call-arg]
     validator = kind(contents, registry=resources)
 
     def check(value: Any) -> str | None:

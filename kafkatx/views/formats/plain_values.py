@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 
+from kafkatx.schemas.json_numbers import LongNumber
 from kafkatx.schemas.messages.plain import field_names
 
-_PLAIN = frozenset((str, int, float, bool, type(None), Decimal))
+_PLAIN = frozenset((str, int, float, LongNumber, bool, type(None), Decimal))
 DEEPEST = 200
 
 

@@ -98,6 +98,38 @@ class JsonSchemaTests(SynchronousTestCase):
                 self.write({"by": {"id": 1}}, text)
             self.assertIn(where, str(caught.exception))
 
+    def test_relative_references(self) -> None:
+        """A reference is relative to the $id around it, and found by its name or by the URL that it means."""
+        person = {"type": "object", "properties": {"a": {"$ref": "addr.json"}}}
+        address = {"properties": {"zip": {"$ref": "zip.json"}}}
+        within = "https://x.test/p/"
+        for own, other, name in (
+            ({"$id": f"{within}person.json"}, {}, "addr.json"),
+            ({"$id": f"{within}person.json"}, {"$id": f"{within}addr.json"}, "addr.json"),
+            ({"$id": f"{within}person.json"}, {"$id": "https://y.test/q/a.json"}, "addr.json"),
+            ({"$id": f"{within}person.json"}, {}, f"{within}addr.json"),
+            ({}, {}, "addr.json"),
+            ({"$schema": "http://json-schema.org/draft-04/schema#", "id": within}, {}, "addr.json"),
+        ):
+            text = json.dumps({**own, **person})
+            others = {"zip.json": '{"type": "integer"}', name: json.dumps({**other, **address})}
+            self.assertEqual(self.read(b'{"a":{"zip":5}}', text, **others), {"a": {"zip": 5}})
+            error = self.assertRaises(BadPayload, self.read, b'{"a":{"zip":"x"}}', text, **others)
+            self.assertIn("integer", str(error))
+
+    def test_missing_reference(self) -> None:
+        """A reference that no name means is an error."""
+        text = '{"$id": "https://x.test/p/a.json", "$ref": "https://y.test/b.json"}'
+        error = self.assertRaises(BadPayload, self.read, b"5", text, **{"b.json": '{"type": "integer"}'})
+        self.assertIn("not registered", str(error))
+
+    def test_beyond_doubles(self) -> None:
+        """A number that is beyond a double is refused, and others keep their digits."""
+        self.assertRaises(BadPayload, self.read, b"1e999", '{"type": "number"}')
+        self.assertEqual(self.read(b"1e10", '{"type": "number"}'), 1e10)
+        found = self.read(b"0.12345678901234567890", '{"type": "number"}')
+        self.assertEqual((found, found.text), (0.12345678901234568, "0.12345678901234567890"))
+
     def test_invalid(self) -> None:
         """Texts that are no schemas are refused."""
         for text in ("", "{", "[]", "7", '{"type": "recor"}'):

@@ -27,6 +27,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from kafkatx.schemas.json_numbers import LongNumber
+
 MAX_DEPTH = 16
 """Objects and lists further down are written as JSON: readers of Parquet recurse over a type's depth."""
 MAX_NAME = 255
@@ -41,6 +43,7 @@ _WORDS: dict[type, str] = {
     bool: "boolean",
     int: "bigint",
     float: "double",
+    LongNumber: "double",
     str: _TEXT,
     bytes: "binary",
     datetime: "timestamp",

@@ -5,10 +5,12 @@ column         takes
 =============  ============================================================================================
 boolean        true and false
 int, bigint    whole numbers that fit, also written as 2.0
-float, double  numbers; whole ones only if the type has exactly that number
-string         text; bytes in UTF-8; numbers, objects and lists as their JSON; else what str() gives
+float, double  numbers, the nearest one of the type; whole ones only if it has exactly that number
+string         text; bytes in UTF-8; numbers, objects and lists as their JSON, with all digits of numbers in
+               JSON; else what str() gives
 binary         bytes; text as base64
-timestamp      a datetime (UTC if it has no zone); text as ISO 8601; a whole number as ms since 1970
+timestamp      a datetime (UTC if it has no zone); text as ISO 8601, cut to microseconds; a whole number as
+               ms since 1970
 date           a date; text as 2015-05-19
 =============  ============================================================================================
 
@@ -25,6 +27,8 @@ import struct
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
+
+from kafkatx.schemas.json_numbers import LongNumber
 
 EXCERPT = 60
 _SHORT = reprlib.Repr()
@@ -78,8 +82,9 @@ def _fit_whole(word: str, bits: int) -> Callable[[object], object]:
 
     def fit(value: object) -> object:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            whole = int(value) if value == value and abs(value) < 2 * limit else None
-            if whole == value and -limit <= whole < limit:
+            exact = value.whole if isinstance(value, LongNumber) else value
+            whole = None if exact is None or exact != exact or abs(exact) >= 2 * limit else int(exact)
+            if whole is not None and whole == exact and -limit <= whole < limit:
                 return whole
         raise Misfit(f"{excerpt(value)} is no {word}")
 
@@ -138,10 +143,37 @@ def json_text(value: object) -> str:
         if isinstance(value, (bytes, bytearray, memoryview)):
             return str(value, "utf-8")
         if isinstance(value, (bool, int, float, list, tuple, Mapping)):
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+            return _exact_json(value) if _has_long_number(value) else text
         return value.isoformat() if isinstance(value, (datetime, date)) else str(value)
     except Exception as error:  # an object of a plug-in, or one that is nested too deeply
         raise Misfit(f"{excerpt(value)} has no text: {error}") from None
+
+
+def _has_long_number(value: object) -> bool:
+    """Return True if a value that has JSON, and so has an end, has such numbers in it."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, LongNumber):
+            return True
+        if isinstance(part, (list, tuple)):
+            waiting.extend(part)
+        elif isinstance(part, Mapping):
+            waiting.extend(part.values())
+    return False
+
+
+def _exact_json(value: object) -> str:
+    """Return the JSON of a value with numbers that ``json`` would round."""
+    if isinstance(value, LongNumber):
+        return value.text
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(_exact_json, value))}]"
+    if isinstance(value, Mapping):
+        entries = (f"{_exact_json(str(key))}:{_exact_json(item)}" for key, item in value.items())
+        return f"{{{','.join(entries)}}}"
+    return json.dumps(value, ensure_ascii=False, default=_plain)
 
 
 def _plain(value: object) -> object:

@@ -380,3 +380,14 @@ class DeclaredTests(SynchronousTestCase):
         self.assertEqual(found[3], "field number: 'b' is no int")
         self.assertIn("invalid literal", found[4])
         self.assertEqual(found[5], "field number: 99999999999 is no int")
+
+
+class NumberTests(SynchronousTestCase):
+    def test_digits(self) -> None:
+        """A number beyond a double is a dead letter, and text has all digits of a number."""
+        values = [b'{"f": 1.5}', b'{"f": 1e999}', b'{"f": "a", "g": 0.12345678901234567890}', b'{"g": "b"}']
+        _, (decoded,) = settled([batch(values)])
+        rows = [(row["f"], row["g"]) for row in decoded.rows.to_pylist()]
+        self.assertEqual(rows, [("1.5", None), ("a", "0.12345678901234567890"), (None, "b")])
+        assert decoded.dead is not None
+        self.assertIn("1e999", decoded.dead.column("reason").to_pylist()[0])

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.schemas.json_numbers import load
 from kafkatx.spark.ingest.decoder.fit import fit_of
 from kafkatx.spark.ingest.decoder.rows import make_array
 from kafkatx.spark.ingest.decoder.scalars import EXCERPT, FITTERS, Misfit, excerpt, parse_time
@@ -68,6 +69,18 @@ class FitTests(SynchronousTestCase):
         self.check("string", taken[:-1], ["\ud800", b"\xff", {"a": "\udc00"}])
         nested = '{"at":"2015-05-19T19:05:00+00:00","raw":"/w==","d":"1.50"}'
         self.assertEqual(FITTERS["string"](taken[-1][0]), nested)
+
+    def test_digits(self) -> None:
+        """All digits of a number in JSON come into a column of text or whole numbers, or it is refused."""
+        row = {"f": load("0.12345678901234567890"), "k": "ü", "l": [None, True, 1.5]}
+        expected = '{"f":0.12345678901234567890,"k":"ü","l":[null,true,1.5]}'
+        self.assertEqual(FITTERS["string"](row), expected)
+        self.assertEqual(FITTERS["string"](row["f"]), "0.12345678901234567890")
+        self.assertEqual(FITTERS["bigint"](load("9007199254740993.0")), 9007199254740993)
+        for text in ("2.00000000000000000001", "9223372036854775808.0", "1.0000000000000000001e300"):
+            self.assertRaises(Misfit, FITTERS["bigint"], load(text))
+        doubles = make_array("f", fit_of(arrow_type("double")), [load("0.12345678901234567890")], {})
+        self.assertEqual(doubles.to_pylist(), [0.12345678901234568])
 
     def test_string_of_what_contains_itself(self) -> None:
         """A value without JSON does not fit."""

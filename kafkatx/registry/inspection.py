@@ -39,6 +39,7 @@ class Inspection:
     :ivar previous: the schemas that *new* is checked against by *level*, the latest first.
     :ivar twins: schemas that may be the same but for their layout.
     :ivar lenient: True if *new* need not keep the rules for new schemas: it is looked up, or imported.
+    :ivar serialized: True if only the form for machines is asked for, of Protobuf.
     """
 
     new: Source
@@ -47,13 +48,15 @@ class Inspection:
     previous: tuple[Source, ...] = ()
     twins: tuple[Source, ...] = ()
     lenient: bool = False
+    serialized: bool = False
 
 
 @attrs.frozen
 class Inspected:
     """The answer.
 
-    :ivar text: the text to store: as it was sent, or normalized.
+    :ivar text: the text to store: as it was sent, or normalized; a descriptor of Protobuf as text. Or the
+        serialized form.
     :ivar canonical: the text by which equal schemas are found.
     :ivar sorted_text: the text that Karapace stores for an equal schema: by it those that it has written are
         found, whose records have no digest.
@@ -74,13 +77,22 @@ def inspect(job: Inspection, find_engine: FindEngine) -> Inspected:
     :raises InvalidSchema: the new schema, or one that it refers to, is not valid.
     :raises KafkaTXError: the engine is not there.
     """
+    if job.serialized:
+        return _serialized(job.new, find_engine)
     parsed = _parse(job.new, find_engine, job.lenient)
     if job.normalize and parsed.normalized != parsed.schema.text:
         schema = attrs.evolve(job.new.schema, text=parsed.normalized)
         parsed = _parse(attrs.evolve(job.new, schema=schema), find_engine, job.lenient)
     reasons = _reasons(job, parsed, find_engine)
     twin = None if reasons else _twin(job, parsed, find_engine)
-    return Inspected(parsed.schema.text, parsed.canonical, reasons, twin, _sorted_text(parsed.schema))
+    return Inspected(parsed.text, parsed.canonical, reasons, twin, _sorted_text(parsed.schema))
+
+
+def _serialized(source: Source, find_engine: FindEngine) -> Inspected:
+    """Return the form for machines; that of a language without one is its text."""
+    form = getattr(find_engine(source.schema.type), "serialized", None)
+    text = source.schema.text if form is None else form(source.schema, dict(source.dependencies))
+    return Inspected(text, "")
 
 
 def _sorted_text(schema: Schema) -> str:
@@ -156,6 +168,7 @@ def encode_inspection(job: Inspection) -> bytes:
         "previous": [_encode_source(source) for source in job.previous],
         "twins": [_encode_source(source) for source in job.twins],
         "lenient": job.lenient,
+        "serialized": job.serialized,
     }
     return json.dumps(fields).encode() + b"\n"
 
@@ -170,6 +183,7 @@ def decode_inspection(line: bytes) -> Inspection:
         tuple(map(_decode_source, fields["previous"])),
         tuple(map(_decode_source, fields["twins"])),
         fields["lenient"],
+        fields["serialized"],
     )
 
 

@@ -114,7 +114,7 @@ def subjects(state: RegistryState, prefix: str, deleted: bool, deleted_only: boo
 def versions(state: RegistryState, subject: str, deleted: bool, deleted_only: bool) -> list[int]:
     """Return the numbers of a subject's versions.
 
-    :raises RegistryError: there are none.
+    :raises RegistryError: there is no such subject.
     """
     every = state.versions(subject, True)
     chosen = [
@@ -122,7 +122,7 @@ def versions(state: RegistryState, subject: str, deleted: bool, deleted_only: bo
         for stored in every
         if (stored.deleted if deleted_only else deleted or not stored.deleted)
     ]
-    if not chosen:
+    if not chosen and not (deleted_only and every):
         raise subject_not_found(subject)
     return chosen
 

@@ -261,6 +261,15 @@ def _imported(state: RegistryState, content: Content) -> Content:
     return known
 
 
+def serialized(state: RegistryState, content: Content) -> Generator[Inspection, Inspected, Content]:
+    """Return a schema in the form for machines: of Protobuf a FileDescriptorProto in base64.
+
+    :raises RegistryError: it cannot be made.
+    """
+    inspected = yield Inspection(source(state, content.schema, deleted=True), serialized=True)
+    return attrs.evolve(content, schema=attrs.evolve(content.schema, text=inspected.text))
+
+
 # --- compatibility
 
 
@@ -274,17 +283,18 @@ def incompatibilities(
 ) -> Generator[Inspection, Inspected, tuple[str, ...]]:
     """Find out why a schema could not be registered, or could not follow one version.
 
-    :param version: the version to compare with, -1 the latest; None: those that the level names.
-    :raises RegistryError: there is no such version.
+    :param version: the version to compare with, -1 the latest, if there is one; None: those that the level
+        names.
+    :raises RegistryError: there is no such version, be it that there is no such subject.
     """
     level = level_of(state, subject, default_level)
     if version is None:
         compared = _compared(state.versions(subject), level)
     else:
         stored = state.latest(subject) if version == -1 else state.find(subject, version)
-        if stored is None or stored.deleted:
-            raise subject_not_found(subject) if not state.versions(subject) else version_not_found(version)
-        compared = [stored]
+        if version != -1 and (stored is None or stored.deleted):
+            raise version_not_found(version)
+        compared = [] if stored is None else [stored]
     inspected = yield Inspection(
         source(state, candidate.schema),
         normalize,

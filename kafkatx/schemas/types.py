@@ -66,6 +66,10 @@ class ParsedSchema(Protocol):
         """The schema as it was sent."""
 
     @property
+    def text(self) -> str:
+        """The text that a registry stores: as it was sent, unless that is bytes for a machine."""
+
+    @property
     def canonical(self) -> str:
         """A text that is equal for schemas that differ in nothing but their layout (blanks, key order)."""
 

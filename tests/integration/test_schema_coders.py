@@ -33,7 +33,7 @@ from tests.client.registry.sync_registry import (
 )
 from tests.integration.clients import new_topic
 from tests.integration.registry import register, registry_broker
-from tests.schemas.messages.orders import classes, importing_class
+from tests.schemas.messages.orders import TEXT, classes, importing_class
 
 AVRO = """{"type": "record", "name": "User", "namespace": "acme", "fields": [
   {"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"], "default": null},
@@ -206,3 +206,14 @@ class ProtobufTests(CodersCase):
             "protobuf", basket, value, serializer, ProtobufDeserializer(basket, plain)
         )
         self.assertEqual((written, as_dict(found)), (theirs, {"order": {"id": "7"}}))
+
+    def test_text(self) -> None:
+        """Confluent's deserializer asks the registry for the serialized form of a schema that is a text."""
+        order, _, _ = classes()
+        written, _ = encode(
+            self.encoder("protobuf", kafkatx_value_schema=TEXT), self.topic, {"id": 1, "item": "a"}
+        )
+        assert written is not None
+        plain = {"use.deprecated.format": False}
+        found = ProtobufDeserializer(order, plain, self.theirs)(written, self.context())
+        self.assertEqual(found, order(id=1, item="a"))

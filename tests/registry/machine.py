@@ -37,6 +37,11 @@ class FakeParsed:
     normalized: str
     name: str = ""
 
+    @property
+    def text(self) -> str:
+        """The text as it was sent."""
+        return self.schema.text
+
 
 class FakeEngine:
     """A language whose schemas are objects of JSON.

@@ -48,6 +48,7 @@ class SubjectTests(QueriesCase):
         asked = [(False, False), (True, False), (False, True)]
         self.assertEqual([queries.versions(self.state, "s", *one) for one in asked], [[1], [1, 2], [2]])
         self.assertEqual(self.code(queries.versions, self.state, "gone", False, False), 40401)
+        self.assertEqual(self.code(queries.versions, self.state, "none", False, True), 40401)
         self.assertEqual(queries.versions(self.state, "gone", True, False), [1])
 
     def test_parse_version(self) -> None:

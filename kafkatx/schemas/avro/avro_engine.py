@@ -31,6 +31,11 @@ class AvroSchema:
     documents: tuple[JSON, ...]
 
     @property
+    def text(self) -> str:
+        """The text as it was sent."""
+        return self.schema.text
+
+    @property
     def normalized(self) -> str:
         """The canonical text: Avro schemas that mean the same have the same."""
         return self.canonical

@@ -30,6 +30,11 @@ class JsonSchema:
     document: Document
 
     @property
+    def text(self) -> str:
+        """The text as it was sent."""
+        return self.schema.text
+
+    @property
     def normalized(self) -> str:
         """The canonical text: the same JSON with its keys in order."""
         return self.canonical

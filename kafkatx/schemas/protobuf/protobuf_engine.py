@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -9,7 +10,7 @@ import attrs
 from google.protobuf import descriptor_pb2 as pb
 from google.protobuf.descriptor_pool import DescriptorPool
 
-from kafkatx.schemas.limits import check_sizes
+from kafkatx.schemas.limits import MAX_SIZE_BYTES, check_sizes
 from kafkatx.schemas.protobuf.comparison import incompatibilities
 from kafkatx.schemas.protobuf.descriptor import custom_options_line, read_descriptor, text_of
 from kafkatx.schemas.protobuf.parser import parse_file
@@ -22,19 +23,25 @@ ROOT_FILE: Final = "schema.proto"
 """The path of a schema's own file; a descriptor that was sent has a path of its own."""
 
 
+_COUNTED_ENTRIES: Final = "// map_entry: message indexes count the messages of maps, as in a descriptor\n"
+"""Stands in the text of a descriptor with maps, which does not write their messages."""
+
+
 @attrs.frozen(eq=False)
 class ProtobufSchema:
     """A Protobuf schema.
 
+    :ivar text: the schema as it was sent, or the text of a descriptor that was sent, if it is not too large.
     :ivar file: its file, with the full names of types.
     :ivar files: the files that it imports, also indirectly, each after those that it imports itself; the last
         is its own.
     :ivar types: the messages and enums of all files by full name.
     :ivar counts_entries: True if the entries of maps are messages of the schema as it was sent: those of a
-        descriptor are, those of a text only if it writes them.
+        descriptor are, those of a text only if it writes them, or says that it is of a descriptor.
     """
 
     schema: Schema
+    text: str
     canonical: str
     file: pb.FileDescriptorProto
     files: tuple[pb.FileDescriptorProto, ...]
@@ -73,14 +80,28 @@ class ProtobufEngine:
         file = loader.add(_read_file(schema, ""), ())
         descriptor = read_descriptor(schema.text)
         canonical = print_file(file) + (custom_options_line(descriptor) if descriptor else "")
-        counts = descriptor is not None or "map_entry" in schema.text
-        return ProtobufSchema(schema, canonical, file, tuple(loader.files.values()), loader.types, counts)
+        text, counts = schema.text, "map_entry" in schema.text
+        if descriptor is not None:
+            told = canonical + (_COUNTED_ENTRIES if _has_maps(loader.types) else "")
+            text, counts = told if len(told.encode()) <= MAX_SIZE_BYTES else text, True
+        files = tuple(loader.files.values())
+        return ProtobufSchema(schema, text, canonical, file, files, loader.types, counts)
+
+    def serialized(self, schema: Schema, dependencies: Dependencies) -> str:
+        """Return a schema as a FileDescriptorProto in base64; raises as :meth:`parse`."""
+        file = self.parse(schema, dependencies, stored=True).file
+        return base64.b64encode(file.SerializeToString()).decode()
 
     def incompatibilities(self, reader: ParsedSchema, writer: ParsedSchema) -> Sequence[str]:
         """Return why data of *writer* cannot be read with *reader*."""
         if not isinstance(reader, ProtobufSchema) or not isinstance(writer, ProtobufSchema):
             raise TypeError("both schemas must be of Protobuf")
         return incompatibilities((reader.file, reader.types), (writer.file, writer.types))
+
+
+def _has_maps(types: Mapping[str, NamedType]) -> bool:
+    found = (one.descriptor for one in types.values())
+    return any(isinstance(each, pb.DescriptorProto) and each.options.map_entry for each in found)
 
 
 class _Loader:

@@ -8,11 +8,28 @@ from typing import Final
 from google.protobuf import descriptor_pb2 as pb
 
 from kafkatx.schemas.protobuf.parser import parse_file
+from kafkatx.schemas.types import InvalidSchema
 
-_OF_THE_LIBRARY: Final = (
-    *("any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct", "timestamp"),
-    *("type", "wrappers"),
-)
+_OF_LIBRARIES: Final = {
+    "google/protobuf": (
+        *("any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct"),
+        *("timestamp", "type", "wrappers"),
+    ),
+    "google/type": (
+        *("calendar_period", "color", "date", "datetime", "dayofweek", "decimal", "expr", "fraction"),
+        *(
+            "interval",
+            "latlng",
+            "money",
+            "month",
+            "phone_number",
+            "postal_address",
+            "quaternion",
+            "timeofday",
+        ),
+    ),
+}
+"""The files of protobuf and of googleapis-common-protos, by folder."""
 
 _TEXTS: Final = {
     "confluent/meta.proto": """
@@ -31,32 +48,26 @@ _TEXTS: Final = {
         package confluent.type;
         message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
     """,
-    "google/type/date.proto": """
-        syntax = "proto3";
-        package google.type;
-        message Date { int32 year = 1; int32 month = 2; int32 day = 3; }
-    """,
-    "google/type/timeofday.proto": """
-        syntax = "proto3";
-        package google.type;
-        message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }
-    """,
-    "google/type/money.proto": """
-        syntax = "proto3";
-        package google.type;
-        message Money { string currency_code = 1; int64 units = 2; int32 nanos = 3; }
-    """,
 }
 
 
 def well_known_file(path: str) -> pb.FileDescriptorProto | None:
-    """Return the file that is imported by *path*; None if it is none of these."""
+    """Return the file that is imported by *path*; None if it is none of these.
+
+    :raises InvalidSchema: the library that has it is not installed.
+    """
     if path in _TEXTS:
         return parse_file(_TEXTS[path], path)
-    name = path.removeprefix("google/protobuf/").removesuffix(".proto")
-    if name not in _OF_THE_LIBRARY or path != f"google/protobuf/{name}.proto":
+    folder, _, file = path.rpartition("/")
+    name = file.removesuffix(".proto")
+    if name not in _OF_LIBRARIES.get(folder, ()) or path != f"{folder}/{name}.proto":
         return None
-    module = importlib.import_module(f"google.protobuf.{name}_pb2")
+    try:
+        module = importlib.import_module(f"{folder.replace('/', '.')}.{name}_pb2")
+    except ModuleNotFoundError:
+        raise InvalidSchema(
+            f"the import {path} needs googleapis-common-protos: pip install 'kafkatx[schemas]'"
+        ) from None
     found = pb.FileDescriptorProto()
     module.DESCRIPTOR.CopyToProto(found)
     return found

@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.schemas.protobuf import protobuf_engine
+from kafkatx.schemas.protobuf.messages import message_name
+from kafkatx.schemas.protobuf.protobuf_engine import ProtobufEngine
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from tests.schemas.protobuf.documents import ENGINE, message, parsed
 from tests.schemas.protobuf.samples import CUSTOM, SAMPLES
@@ -178,3 +181,24 @@ class ProtobufEngineTests(SynchronousTestCase):
         except InvalidSchema:
             return
         ENGINE.incompatibilities(schema, schema)
+
+
+class TextTests(SynchronousTestCase):
+    def test_descriptor(self) -> None:
+        """The text of a descriptor means the same: its messages have the same indexes, with those of maps."""
+        text = 'syntax = "proto3"; message A { map<string, int32> m = 1; message B {} }'
+        engine = ProtobufEngine()
+        serialized = Schema(engine.serialized(Schema(text, SchemaType.PROTOBUF), {}), SchemaType.PROTOBUF)
+        sent = engine.parse(serialized, {})
+        again = engine.parse(Schema(sent.text, SchemaType.PROTOBUF), {})
+        self.assertEqual((again.canonical, again.text), (sent.canonical, sent.text))
+        self.assertEqual(message_name(sent, (0, 1)), "A.B")
+        self.assertEqual(message_name(again, (0, 1)), "A.B")
+        self.assertEqual(message_name(engine.parse(Schema(text, SchemaType.PROTOBUF), {}), (0, 0)), "A.B")
+
+    def test_too_large(self) -> None:
+        """A descriptor whose text would be beyond the limit stays as it was sent."""
+        self.patch(protobuf_engine, "MAX_SIZE_BYTES", 10)
+        engine = ProtobufEngine()
+        serialized = engine.serialized(Schema("message A {}", SchemaType.PROTOBUF), {})
+        self.assertEqual(engine.parse(Schema(serialized, SchemaType.PROTOBUF), {}).text, serialized)

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from kafkatx.web.calls import Answer, Call, as_json
+from kafkatx.web.calls import Answer, Call, WebError, as_json
 from kafkatx.web.pieces import json_list
 
 SCHEMA_REGISTRY_JSON = "application/vnd.schemaregistry.v1+json"
 ACCEPTED = (SCHEMA_REGISTRY_JSON, "application/vnd.schemaregistry+json", "application/json")
+
+_ANY = ("*/*", "application/*", "*")
+_NOT = re.compile(r";q=0(\.0*)?(;|\Z)")
 
 SHORT = 1000
 """A list of at most that many items is encoded at once."""
 
 
 def content_type(headers: Mapping[str, str]) -> str:
-    """Return the type of the answer: the first of those that the client accepts, or Confluent's own."""
-    for item in headers.get("accept", "").split(","):
-        name = item.partition(";")[0].strip().lower()
+    """Return the type of the answer: the first that the client accepts, Confluent's own if it takes any.
+
+    :raises WebError: it accepts none.
+    """
+    accepted = headers.get("accept", "").strip() or "*/*"
+    for item in accepted.split(","):
+        name, _, parameters = item.lower().replace(" ", "").partition(";")
+        if _NOT.search(f";{parameters}"):
+            continue
         if name in ACCEPTED:
             return name
-    return SCHEMA_REGISTRY_JSON
+        if name in _ANY:
+            return SCHEMA_REGISTRY_JSON
+    raise WebError(406, f"the answer is one of {', '.join(ACCEPTED)}, and none of them is accepted")
 
 
 def answer(value: object) -> Answer:

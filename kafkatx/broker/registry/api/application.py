@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from kafkatx.broker.authorization.http_guard import HttpGuard
-from kafkatx.broker.registry.api.answers import answer, content_type
+from kafkatx.broker.registry.api.answers import SCHEMA_REGISTRY_JSON, answer, content_type
 from kafkatx.broker.registry.api.reads import Reads
 from kafkatx.broker.registry.api.settings import ApiSettings
 from kafkatx.broker.registry.api.writes import Writes
@@ -69,8 +69,9 @@ class RegistryApplication:
 
     async def __call__(self, call: Call) -> Answer:
         """Answer a request; never fails with an error of the registry."""
-        kind = content_type(call.headers)
+        kind = SCHEMA_REGISTRY_JSON
         try:
+            kind = content_type(call.headers)
             found = await self._answer(call)
         except RegistryError as error:
             return error_answer(WebError(error.status, str(error), error.code), kind)

@@ -7,17 +7,21 @@ from functools import partial
 from itertools import zip_longest
 from typing import TypeAlias
 
+import attrs
+
 from kafkatx.broker.authorization.http_guard import HttpGuard
 from kafkatx.broker.registry.api.answers import answer, listed, streamed
 from kafkatx.broker.registry.api.bodies import read_candidate
 from kafkatx.broker.registry.api.settings import ApiSettings
 from kafkatx.broker.registry.registry import SchemaRegistry
 from kafkatx.registry import queries
+from kafkatx.registry.contents import Content, Version
 from kafkatx.registry.errors import INVALID_SCHEMA, RegistryError, schema_not_found, unknown_leader
 from kafkatx.registry.records import MAX_ID
-from kafkatx.registry.registration import incompatibilities, look_up
+from kafkatx.registry.registration import incompatibilities, look_up, serialized
 from kafkatx.registry.state import RegistryState
 from kafkatx.registry.subjects import ALL_CONTEXTS, GLOBAL, normalized
+from kafkatx.schemas.types import SchemaType
 from kafkatx.web.calls import Answer, Call
 from kafkatx.web.routes import Routes
 
@@ -51,8 +55,6 @@ class Reads:
             "/subjects": self._subjects,
             "/subjects/{subject}/versions": self._versions,
             "/subjects/{subject}/metadata": self._with_metadata,
-            "/subjects/{subject}/versions/{version}": self._version,
-            "/subjects/{subject}/versions/{version}/schema": self._version_schema,
             "/subjects/{subject}/versions/{version}/referencedby": self._referenced_by,
             "/schemas": self._schemas,
             "/contexts": self._contexts,
@@ -64,15 +66,17 @@ class Reads:
         for pattern, query in queried.items():
             routes.add("GET", pattern, partial(self._query, query))
         guarded: dict[str, tuple[Users, Callable[..., Answer]]] = {
-            "/schemas/ids/{id}": (_users_of_id, self._by_id),
-            "/schemas/ids/{id}/schema": (_users_of_id, self._schema_by_id),
             "/schemas/ids/{id}/subjects": (_users_of_id, self._subjects_by_id),
             "/schemas/ids/{id}/versions": (_users_of_id, self._versions_by_id),
-            "/schemas/guids/{guid}": (queries.users_of_guid, self._by_guid),
             "/schemas/guids/{guid}/ids": (queries.users_of_guid, self._ids_by_guid),
         }
         for pattern, (users, query) in guarded.items():
             routes.add("GET", pattern, partial(self._guarded, users, query))
+        routes.add("GET", "/subjects/{subject}/versions/{version}", self._version)
+        routes.add("GET", "/subjects/{subject}/versions/{version}/schema", self._version_schema)
+        routes.add("GET", "/schemas/ids/{id}", self._by_id)
+        routes.add("GET", "/schemas/ids/{id}/schema", self._schema_by_id)
+        routes.add("GET", "/schemas/guids/{guid}", self._by_guid)
         routes.add("POST", "/subjects/{subject}", self._look_up)
         routes.add("POST", "/compatibility/subjects/{subject}/versions", self._compatibility)
         routes.add("POST", "/compatibility/subjects/{subject}/versions/{version}", self._compatibility)
@@ -109,15 +113,24 @@ class Reads:
         found = queries.with_metadata(state, normalized(subject), wanted, call.flag("deleted"))
         return answer(queries.version_body(found))
 
-    def _version(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
-        number = queries.parse_version(version)
-        found = queries.find_version(state, normalized(subject), number, call.flag("deleted"))
+    async def _version(self, call: Call, subject: str, version: str) -> Answer:
+        found = await self._found_version(call, subject, version)
         return answer(queries.version_body(found))
 
-    def _version_schema(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
-        number = queries.parse_version(version)
-        found = queries.find_version(state, normalized(subject), number, call.flag("deleted"))
+    async def _version_schema(self, call: Call, subject: str, version: str) -> Answer:
+        found = await self._found_version(call, subject, version)
         return Answer(200, found.content.schema.text.encode())
+
+    async def _found_version(self, call: Call, subject: str, version: str) -> Version:
+        number = queries.parse_version(version)
+        found = queries.find_version(await self._state(), normalized(subject), number, call.flag("deleted"))
+        return attrs.evolve(found, content=await self._formatted(call, found.content))
+
+    async def _formatted(self, call: Call, content: Content) -> Content:
+        """Return a schema in the format that a request asks for."""
+        if call.text("format") != "serialized" or content.schema.type is not SchemaType.PROTOBUF:
+            return content
+        return await self._registry.find(partial(serialized, content=content))
 
     def _referenced_by(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
         number = queries.parse_version(version)
@@ -131,14 +144,20 @@ class Reads:
         found = queries.schemas(state, prefix, call.flag("deleted"), latest_only)
         return streamed(call, (queries.version_body(one) for one in found if sees(one.subject)))
 
-    def _by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
-        body = queries.described(queries.by_id(state, _schema_id(schema_id)))
+    async def _by_id(self, call: Call, schema_id: str) -> Answer:
+        state = await self._state()
+        body = queries.described(await self._content_of_id(state, call, schema_id))
         if call.flag("fetchMaxId"):
             body["maxId"] = state.max_id
         return answer(body)
 
-    def _schema_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
-        return Answer(200, queries.by_id(state, _schema_id(schema_id)).schema.text.encode())
+    async def _schema_by_id(self, call: Call, schema_id: str) -> Answer:
+        content = await self._content_of_id(await self._state(), call, schema_id)
+        return Answer(200, content.schema.text.encode())
+
+    async def _content_of_id(self, state: RegistryState, call: Call, schema_id: str) -> Content:
+        self._guard.check_schema(call, partial(_users_of_id, state, schema_id))
+        return await self._formatted(call, queries.by_id(state, _schema_id(schema_id)))
 
     def _subjects_by_id(self, state: RegistryState, call: Call, schema_id: str) -> Answer:
         found = queries.users(state, _schema_id(schema_id), call.text("subject"), call.flag("deleted"))
@@ -151,8 +170,10 @@ class Reads:
         seen = [{"subject": subject, "version": version} for subject, version in found if sees(subject)]
         return listed(call, seen)
 
-    def _by_guid(self, state: RegistryState, call: Call, guid: str) -> Answer:
-        return answer(queries.described(queries.by_guid(state, guid)))
+    async def _by_guid(self, call: Call, guid: str) -> Answer:
+        state = await self._state()
+        self._guard.check_schema(call, partial(queries.users_of_guid, state, guid))
+        return answer(queries.described(await self._formatted(call, queries.by_guid(state, guid))))
 
     def _ids_by_guid(self, state: RegistryState, call: Call, guid: str) -> Answer:
         return answer(queries.ids_of_guid(state, guid))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
 from tests.broker.registry.case import A, B, C, RegistryCase
+from tests.schemas.messages import orders
 
 
 class ReadsTests(RegistryCase):
@@ -25,6 +29,7 @@ class ReadsTests(RegistryCase):
         self.assertEqual(self.ok("GET", "/subjects?limit=0"), [])
         self.assertEqual(self.ok("GET", "/subjects?subjectPrefix=t%2F"), ["t/u"])
         self.assertEqual(self.ok("GET", "/subjects/s/versions"), [1, 2])
+        self.assertEqual(self.ok("GET", "/subjects/s/versions?deletedOnly=true"), [])
         self.refused(40401, "GET", "/subjects/x/versions")
         self.refused(404, "GET", "/subjects?limit=x")
 
@@ -37,6 +42,32 @@ class ReadsTests(RegistryCase):
         self.refused(40402, "GET", "/subjects/s/versions/9")
         self.refused(42202, "GET", "/subjects/s/versions/x")
         self.assertEqual(self.ok("GET", "/subjects/s/versions/1/referencedby"), [3])
+
+    def test_descriptors(self) -> None:
+        """A Protobuf descriptor in base64 is returned as text, and any schema as a descriptor if asked so."""
+        file = base64.b64encode(orders.file().SerializeToString()).decode()
+        sent = {"schemaType": "PROTOBUF", "schema": file}
+        registered = self.ok("POST", "/subjects/p/versions", sent)
+        body = self.ok("GET", "/subjects/p/versions/latest")
+        self.assertIn("message Order {", body["schema"])
+        self.assertEqual(registered["schema"], body["schema"])
+        self.assertEqual(self.ok("POST", "/subjects/p", sent)["version"], 1)
+        self.assertEqual(self.ok("POST", "/subjects/p/versions", sent)["id"], registered["id"])
+        paths = f"schemas/ids/{body['id']}", f"schemas/guids/{body['guid']}", "subjects/p/versions/1"
+        for path in paths:
+            self.assertEqual(self.ok("GET", f"/{path}")["schema"], body["schema"])
+            found = self.ok("GET", f"/{path}?format=serialized")["schema"]
+            made = FileDescriptorProto.FromString(base64.b64decode(found))
+            self.assertEqual([each.name for each in made.message_type], ["Order", "Other"])
+        self.assertEqual(self.ok("GET", "/subjects/s/versions/1?format=serialized")["schema"], A)
+        self.refused(40403, "GET", "/schemas/ids/99?format=serialized")
+
+    def test_accepted(self) -> None:
+        """The answer has a type that the client accepts; if it accepts none, the request is refused."""
+        for accept in ("text/html", "text/html, application/xml;q=0.9", "application/json;q=0"):
+            self.refused(406, "GET", "/subjects", accept=accept)
+        for accept in ("", "*/*", "application/*", "text/html, */*;q=0.8", "application/json"):
+            self.assertEqual(self.call("GET", "/subjects", accept=accept)[0], 200)
 
     def test_schemas(self) -> None:
         """Schemas are told by id and guid, with the versions that have them."""
@@ -90,6 +121,9 @@ class ReadsTests(RegistryCase):
         body = self.ok("POST", f"{path}/latest?verbose=true", {"schema": C})
         self.assertIn("version 2: ", body["messages"][0])
         self.refused(40402, "POST", f"{path}/9", {"schema": A})
+        unknown = "/compatibility/subjects/x/versions"
+        self.refused(40402, "POST", f"{unknown}/9", {"schema": A})
+        self.assertTrue(self.ok("POST", f"{unknown}/latest", {"schema": A})["is_compatible"])
         self.refused(42201, "POST", path, {"schema": "{"})
         self.assertFalse(self.ok("POST", f"{path}?verbose=true", {"schema": "{"})["is_compatible"])
 

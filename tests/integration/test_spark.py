@@ -210,6 +210,16 @@ class OffsetTests(SparkTestCase):
         self.assertEqual([bytes(row.value) for row in planned.collect()], [b"a"])
         self.assertEqual(self.values(), [b"a", b"b"])
 
+    def test_fixed_by_load(self) -> None:
+        """All actions of what one load() gave read the same records; another load() reads on."""
+        self.create()
+        self.write([b"a"])
+        loaded = self.load()
+        self.assertEqual(loaded.count(), 1)
+        self.write([b"b"])
+        self.assertEqual([loaded.count(), len(loaded.filter("offset >= 0").collect())], [1, 1])
+        self.assertEqual(self.load().count(), 2)
+
 
 class TaskTests(SparkTestCase):
     def tasks(self, **options: str) -> dict[int, list[tuple[int, int]]]:

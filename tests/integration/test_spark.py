@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any
 
+import pyspark
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.blocking import Admin, Cluster, Writer
@@ -211,13 +212,15 @@ class OffsetTests(SparkTestCase):
         self.assertEqual(self.values(), [b"a", b"b"])
 
     def test_fixed_by_load(self) -> None:
-        """All actions of what one load() gave read the same records; another load() reads on."""
+        """All actions of one load() read the same records, since PySpark 4.1; another load() reads on."""
         self.create()
         self.write([b"a"])
         loaded = self.load()
         self.assertEqual(loaded.count(), 1)
         self.write([b"b"])
-        self.assertEqual([loaded.count(), len(loaded.filter("offset >= 0").collect())], [1, 1])
+        again = 1 if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1) else 2
+        self.assertEqual(loaded.count(), again)
+        self.assertEqual(len(loaded.filter("offset >= 0").collect()), again)
         self.assertEqual(self.load().count(), 2)
 
 

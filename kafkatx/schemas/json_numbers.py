@@ -41,7 +41,9 @@ def load(data: bytes | str) -> Any:
     :raises ValueError: it is no JSON, or has a number that is beyond a double.
     :raises RecursionError: it is nested too deeply.
     """
-    return json.loads(data, parse_float=_number)
+    return _decode(
+        data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
+    )
 
 
 def _number(text: str) -> float:
@@ -52,3 +54,6 @@ def _number(text: str) -> float:
     if value in (float("inf"), float("-inf")) or (not value and exact):
         raise ValueError(f"the number {text[:60]} is beyond a double")
     return value if Decimal(repr(value)) == exact else LongNumber(text)
+
+
+_decode = json.JSONDecoder(parse_float=_number).decode

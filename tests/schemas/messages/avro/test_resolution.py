@@ -67,6 +67,21 @@ class ResolutionTests(SynchronousTestCase):
         found = self.read(record(("f", ["null", "int"])), {"f": 5}, record(("f", millis)))
         self.assertEqual(found["f"], datetime(1970, 1, 1, 0, 0, 0, 5000, timezone.utc))
 
+    def test_branches(self) -> None:
+        """A value of a union stays one of its branch, also where another branch could take it."""
+        for first, second, value in (("double", "long", (1 << 53) + 1), ("string", "bytes", b"\xff")):
+            plain, writer, reader = (
+                Schema(json.dumps(record(("f", branches), ("n", ["null", "R"]), *more)))
+                for branches, *more in (
+                    (["null", second], ("left_out", "int")),
+                    ([first, second], ("left_out", "int")),
+                    ([first, second, "null"],),
+                )
+            )
+            data = AvroFormat().writer(plain, {}, b"", None)[1]({"f": value, "n": None, "left_out": 1})
+            found = AvroFormat().reader(writer, {}, reader)(data, 0)["f"]
+            self.assertEqual((found, type(found)), (value, type(value)))
+
     def test_bad_defaults(self) -> None:
         """A default that is no value of its type, or has no end, is none: data without it are refused."""
         endless = record(

@@ -4,9 +4,15 @@ Version 2 (KIP-890) raises the epoch with each end, so that a late request of a 
 the next one: a request with the current epoch is about the current transaction, one with the epoch before it
 is the repetition of a request that has succeeded.
 
+The client is told the next epoch as soon as the decision is stored, and may end its next transaction with it
+while the markers of the last one are being written. So until the markers are written each request gets
+CONCURRENT_TRANSACTIONS, which the client repeats; that of version 1, whose epoch stays, is checked for its
+producer first. Apache Kafka does the same: the end is pending there as soon as the decision is stored.
+
 A transaction that was aborted for a new instance of the producer is stored as one of version 1, so that the
 old instance is fenced, and never told the raised epoch as if it had aborted the transaction itself. Apache
-Kafka tells it. After a time-out there is no other instance, and a client of version 2 goes on as there.
+Kafka tells it. After a time-out, or if the producer itself has asked for a new epoch, there is no other
+instance, and the producer goes on as there.
 """
 
 from __future__ import annotations
@@ -20,10 +26,7 @@ from kafkatx.transactions.metadata import LAST_EPOCH, TV1, TV2, Producer, Transa
 from kafkatx.transactions.states import Event, State, next_state
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
-_ENDED = {
-    True: (State.PREPARE_COMMIT, State.COMPLETE_COMMIT),
-    False: (State.PREPARE_ABORT, State.COMPLETE_ABORT),
-}
+_COMPLETE = {True: State.COMPLETE_COMMIT, False: State.COMPLETE_ABORT}
 """The states after a commit (True) and after an abort (False)."""
 
 Decision: TypeAlias = TransactionMetadata | ErrorCode
@@ -31,15 +34,13 @@ Decision: TypeAlias = TransactionMetadata | ErrorCode
 
 
 def ended_by_tv1(metadata: TransactionMetadata, producer: Producer, commit: bool, wall_ms: int) -> Decision:
-    """Return the state after an EndTxn of version 4 or less; the epoch stays.
-
-    In PrepareCommit and PrepareAbort the request that led there gets CONCURRENT_TRANSACTIONS, so that the
-    client asks again until the markers are written.
-    """
+    """Return the state after an EndTxn of version 4 or less; the epoch stays."""
     if producer.id != metadata.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if producer.epoch != metadata.producer_epoch:
         return ErrorCode.PRODUCER_FENCED
+    if metadata.state.is_preparing:
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     if metadata.state is not State.ONGOING:
         return _repeated(metadata, commit)
     return _prepared(metadata, commit, TV1, wall_ms)
@@ -47,9 +48,7 @@ def ended_by_tv1(metadata: TransactionMetadata, producer: Producer, commit: bool
 
 def _repeated(metadata: TransactionMetadata, commit: bool) -> ErrorCode:
     """Return the error of a request that has succeeded before, or would contradict the one that has."""
-    if metadata.state not in _ENDED[commit]:
-        return ErrorCode.INVALID_TXN_STATE
-    return ErrorCode.CONCURRENT_TRANSACTIONS if metadata.state.is_preparing else ErrorCode.NONE
+    return ErrorCode.NONE if metadata.state is _COMPLETE[commit] else ErrorCode.INVALID_TXN_STATE
 
 
 def ended_by_tv2(
@@ -64,13 +63,15 @@ def ended_by_tv2(
     Ongoing              fenced              aborted        fenced              committed
     CompleteAbort        NONE                aborted        INVALID_TXN_STATE   INVALID_TXN_STATE
     CompleteCommit       INVALID_TXN_STATE   aborted        NONE                INVALID_TXN_STATE
-    PrepareAbort         CONCURRENT          fenced         INVALID_TXN_STATE   fenced
-    PrepareCommit        INVALID_TXN_STATE   fenced         CONCURRENT          fenced
+    PrepareAbort         CONCURRENT          CONCURRENT     CONCURRENT          CONCURRENT
+    PrepareCommit        CONCURRENT          CONCURRENT     CONCURRENT          CONCURRENT
     ===================  ==================  =============  ==================  ==================
 
     :param new_id: an unused producer id. If the epochs are used up it takes over when the transaction
         is complete; a repeated request then still has the id before.
     """
+    if metadata.state.is_preparing:
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     by_tv2 = metadata.client_version == TV2
     replaced = Producer(metadata.previous_producer_id, LAST_EPOCH)
     after_rollover = by_tv2 and producer == replaced and metadata.producer_epoch == 0
@@ -79,20 +80,13 @@ def ended_by_tv2(
     if producer.epoch > LAST_EPOCH:  # no producer was told such an epoch
         return ErrorCode.PRODUCER_FENCED
     repeated = after_rollover or (by_tv2 and producer.epoch == metadata.producer_epoch - 1)
-    state = metadata.state
-    if not _is_epoch_valid(state, repeated, producer.epoch == metadata.producer_epoch):
-        return ErrorCode.PRODUCER_FENCED
-    if repeated:
+    if repeated and metadata.state in _COMPLETE.values():
         return _repeated(metadata, commit)
-    if commit and state is not State.ONGOING:
+    if producer.epoch != metadata.producer_epoch:
+        return ErrorCode.PRODUCER_FENCED
+    if commit and metadata.state is not State.ONGOING:
         return ErrorCode.INVALID_TXN_STATE
     return _prepared(metadata, commit, TV2, wall_ms, new_id)
-
-
-def _is_epoch_valid(state: State, repeated: bool, current: bool) -> bool:
-    if state.is_preparing:
-        return repeated
-    return current or (repeated and state in (State.COMPLETE_COMMIT, State.COMPLETE_ABORT))
 
 
 def _prepared(
@@ -117,19 +111,20 @@ def _prepared(
     )
 
 
-def fenced(metadata: TransactionMetadata, version: int, wall_ms: int) -> TransactionMetadata:
+def fenced(metadata: TransactionMetadata, goes_on: bool, wall_ms: int) -> TransactionMetadata:
     """Return the state after the open transaction was taken from its producer, and is being aborted.
 
-    The epoch is raised, and InitProducerId does not give the new one to the old producer.
+    The epoch is raised. One that is larger than :data:`LAST_EPOCH` is told to no producer.
 
-    :param version: TV2 if the producer may repeat the abort and go on; see above.
+    :param goes_on: True if the producer may have the raised epoch: by an InitProducerId, and a client of
+        version 2 by an abort, which counts as repeated.
     """
     fence = attrs.evolve(metadata, state=next_state(metadata.state, Event.FENCE))
-    aborted = _prepared(fence, False, TV2, wall_ms)
+    tells = goes_on and not metadata.is_epoch_exhausted
     return attrs.evolve(
-        aborted,
+        _prepared(fence, False, TV2, wall_ms),
         start_ms=metadata.start_ms,
-        last_producer_epoch=NO_PRODUCER_EPOCH,
+        last_producer_epoch=metadata.producer_epoch if tells else NO_PRODUCER_EPOCH,
         next_producer_id=NO_PRODUCER_ID,
-        client_version=TV1 if metadata.is_epoch_exhausted else version,
+        client_version=metadata.client_version if tells else TV1,
     )

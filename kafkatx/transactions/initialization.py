@@ -10,7 +10,7 @@ import attrs
 
 from kafkatx.errors import ErrorCode
 from kafkatx.transactions.completion import fenced
-from kafkatx.transactions.metadata import LAST_EPOCH, TV1, Producer, TransactionMetadata
+from kafkatx.transactions.metadata import LAST_EPOCH, Producer, TransactionMetadata
 from kafkatx.transactions.states import Event, State, next_state
 from kafkatx.types import NO_PRODUCER_EPOCH, NO_TIMESTAMP
 
@@ -24,19 +24,19 @@ def initialized(
     state            new state
     ===============  ========================================================================================
     Empty, Complete  Empty, with the next epoch; with a new producer id if the epochs are used up
-    Ongoing          PrepareAbort, with the next epoch, which no producer is told
+    Ongoing          PrepareAbort, with the next epoch, which only this producer may be told later
     Prepare          CONCURRENT_TRANSACTIONS
     ===============  ========================================================================================
 
     :param expected: the producer's own id and epoch; None for a new instance.
     :param new_id: an unused producer id; it may remain unused.
     """
-    if expected is not None and not _may_be_current(metadata, expected):
-        return ErrorCode.PRODUCER_FENCED
     if metadata.state.is_preparing:
         return ErrorCode.CONCURRENT_TRANSACTIONS
+    if expected is not None and not _may_be_current(metadata, expected):
+        return ErrorCode.PRODUCER_FENCED
     if metadata.state is State.ONGOING:
-        return fenced(metadata, TV1, wall_ms)
+        return fenced(metadata, expected == metadata.producer, wall_ms)
     empty = attrs.evolve(
         metadata,
         state=next_state(metadata.state, Event.INITIALIZE),

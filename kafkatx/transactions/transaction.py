@@ -1,12 +1,13 @@
 """The state machine of one transactional id, without I/O.
 
 A change takes two steps: it is *pending* while its record is being stored, and counts once the record is
-committed. Meanwhile all requests get CONCURRENT_TRANSACTIONS, which clients repeat, before their producer
-id and epoch are looked at: the pending change may be to another id. Only an EndTxn of version 4 or less is
-checked for them first, as in Apache Kafka.
+committed. The client of EndTxn is answered as soon as the decision is stored. Then the markers are written,
+and then the end is stored: until that, the end is pending as well.
 
-The client of EndTxn is answered as soon as the decision is stored. Then the markers are written, and then the
-end is stored; until that, requests get CONCURRENT_TRANSACTIONS as well.
+While a change is pending all requests get CONCURRENT_TRANSACTIONS, which clients repeat, before their
+producer id and epoch are looked at: they may be those after the change, which the answer to EndTxn has told
+already. Two are checked for id and epoch first, as in Apache Kafka: an EndTxn of version 4 or less, after
+which both stay, and the verification of a partition while markers are being written.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class Transaction:
         :param client_version: the version of transactions that the request has.
         :param connection: the number of the client's connection; None if a broker asks.
         """
-        error = self._check(producer)
+        error = self._check(producer) if self.is_idle else ErrorCode.CONCURRENT_TRANSACTIONS
         if error:
             return [_refusal(token, error)]
         added = frozenset(partitions)
@@ -170,22 +171,22 @@ class Transaction:
 
     def verify(self, producer: Producer, partition: TopicPartition) -> ErrorCode:
         """Return NONE if a partition is in the open transaction of a producer, else the error."""
+        if self._pending is not None:
+            return ErrorCode.CONCURRENT_TRANSACTIONS
         error = self._check(producer)
         if error:
             return error
+        if self.metadata.state.is_preparing:
+            return ErrorCode.CONCURRENT_TRANSACTIONS
         is_in = self.metadata.state is State.ONGOING and partition in self.metadata.partitions
         return ErrorCode.NONE if is_in else ErrorCode.TRANSACTION_ABORTABLE
 
     def _check(self, producer: Producer) -> ErrorCode:
-        """Return the error of a request that is about a transaction of a producer; NONE if it is allowed."""
-        if self._pending is not None:
-            return ErrorCode.CONCURRENT_TRANSACTIONS
+        """Return NONE if a producer has the transactional id, else the error."""
         if producer.id != self.metadata.producer_id:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
         if producer.epoch != self.metadata.producer_epoch or producer.epoch > LAST_EPOCH:
             return ErrorCode.PRODUCER_FENCED
-        if self.metadata.state.is_preparing:
-            return ErrorCode.CONCURRENT_TRANSACTIONS
         return ErrorCode.NONE
 
     def is_late_end(self, producer: Producer, connection: int) -> bool:
@@ -232,7 +233,7 @@ class Transaction:
             {"timeout_ms": metadata.timeout_ms},
             True,
         )
-        return [line, self._change(fenced(metadata, metadata.client_version, self._wall_ms()), None, OK)]
+        return [line, self._change(fenced(metadata, True, self._wall_ms()), None, OK)]
 
     def expire(self, now_ms: int, expiration_ms: int) -> list[Action]:
         """End a transactional id without a transaction that was not used for some time."""

@@ -202,25 +202,32 @@ class ApacheBroker:
         version: str,
         settings: Mapping[str, str] = MappingProxyType({}),
         protocol: str = "PLAINTEXT",
+        controller: ApacheBroker | None = None,
     ) -> None:
         """Lay out its folder.
 
         :param settings: over those of the matrix.
         :param protocol: the security protocol of the listener for clients.
+        :param controller: the first broker of the cluster, of which this is the second one.
         """
         self._jars = os.path.join(BUILT, f"java-{version}")
         self._folder = tempfile.mkdtemp(prefix="kafkatx-control-")
         self._config = os.path.join(self._folder, "server.properties")
         self._log = os.path.join(self._folder, "kafka.log")
         self._process: subprocess.Popen[bytes] | None = None
-        broker, controller = free_port(), free_port()
+        broker = free_port()
         self.bootstrap = f"127.0.0.1:{broker}"
+        self._voters: str = f"0@127.0.0.1:{free_port()}" if controller is None else controller._voters
+        listener = f"{protocol}://127.0.0.1:{broker}"
+        of_controller = self._voters.replace("0@", ",CONTROLLER://") if controller is None else ""
         addresses = {
-            "listeners": f"{protocol}://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"{protocol}://127.0.0.1:{broker}",
-            "controller.quorum.voters": f"0@127.0.0.1:{controller}",
+            "listeners": listener + of_controller,
+            "advertised.listeners": listener,
+            "controller.quorum.voters": self._voters,
             "log.dirs": os.path.join(self._folder, "data"),
         }
+        if controller is not None:
+            addresses |= {"node.id": "1", "process.roles": "broker"}
         with open(self._config, "w") as file:
             lines = {**_APACHE, **settings, **addresses}
             file.writelines(f"{name}={value}\n" for name, value in lines.items())
@@ -259,6 +266,11 @@ class ApacheBroker:
     def running(self) -> bool:
         """Return True if it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The id of its process, once started; 0 before."""
+        return 0 if self._process is None else self._process.pid
 
     def _signal(self, number: int) -> None:
         if self._process is not None and self.running:

@@ -32,8 +32,8 @@ class Tv1Tests(SynchronousTestCase):
         for state, commit, abort in (
             (State.EMPTY, INVALID, INVALID),
             (State.ONGOING, COMMITTED, ABORTED),
-            (State.PREPARE_COMMIT, CONCURRENT, INVALID),
-            (State.PREPARE_ABORT, INVALID, CONCURRENT),
+            (State.PREPARE_COMMIT, CONCURRENT, CONCURRENT),
+            (State.PREPARE_ABORT, CONCURRENT, CONCURRENT),
             (State.COMPLETE_COMMIT, ErrorCode.NONE, INVALID),
             (State.COMPLETE_ABORT, INVALID, ErrorCode.NONE),
         ):
@@ -69,8 +69,8 @@ class Tv2Tests(SynchronousTestCase):
             (State.ONGOING, (FENCED, ABORTED, FENCED, COMMITTED)),
             (State.COMPLETE_ABORT, (ErrorCode.NONE, ABORTED, INVALID, INVALID)),
             (State.COMPLETE_COMMIT, (INVALID, ABORTED, ErrorCode.NONE, INVALID)),
-            (State.PREPARE_ABORT, (CONCURRENT, FENCED, INVALID, FENCED)),
-            (State.PREPARE_COMMIT, (INVALID, FENCED, CONCURRENT, FENCED)),
+            (State.PREPARE_ABORT, (CONCURRENT,) * 4),
+            (State.PREPARE_COMMIT, (CONCURRENT,) * 4),
         ):
             found = tuple(
                 outcome(ended_by_tv2(state_of(state, version=TV2), Producer(7, epoch), commit, -1, 2000))
@@ -95,7 +95,8 @@ class Tv2Tests(SynchronousTestCase):
         after = ended_by_tv2(state_of(State.ONGOING, LAST_EPOCH), last, True, 99, 2000)
         assert isinstance(after, TransactionMetadata)
         self.assertEqual((after.producer, after.next_producer_id), ((7, LAST_EPOCH + 1), 99))
-        self.assertEqual(ended_by_tv2(after, last, True, 100, 2000), CONCURRENT)
+        for producer in (last, Producer(99, 0)):
+            self.assertEqual(ended_by_tv2(after, producer, True, 100, 2000), CONCURRENT)
         done = after.completed(3000)
         self.assertEqual(done.producer, (99, 0))
         self.assertEqual(ended_by_tv2(done, last, True, 100, 2000), ErrorCode.NONE)
@@ -120,17 +121,18 @@ class FencedTests(SynchronousTestCase):
     def test_new_instance(self) -> None:
         """The epoch is one higher, and the old producer is fenced whatever it asks, in both versions."""
         ongoing = attrs.evolve(state_of(State.ONGOING, version=TV2), last_producer_epoch=3)
-        after = fenced(ongoing, TV1, 2000)
+        after = fenced(ongoing, False, 2000)
         self.assertEqual((after.state, after.producer, after.start_ms), (ABORTED, (7, 5), 500))
         self.assertEqual(after.last_producer_epoch, -1)
-        for metadata in (after, after.completed(3000)):
-            for commit in (True, False):
-                self.assertEqual(ended_by_tv1(metadata, PRODUCER, commit, 1), FENCED)
-                self.assertEqual(ended_by_tv2(metadata, PRODUCER, commit, -1, 1), FENCED)
+        for commit in (True, False):
+            self.assertEqual(ended_by_tv1(after, PRODUCER, commit, 1), FENCED)
+            self.assertEqual(ended_by_tv2(after, PRODUCER, commit, -1, 1), CONCURRENT)
+            self.assertEqual(ended_by_tv1(after.completed(3000), PRODUCER, commit, 1), FENCED)
+            self.assertEqual(ended_by_tv2(after.completed(3000), PRODUCER, commit, -1, 1), FENCED)
 
     def test_late(self) -> None:
         """After a time-out a client of version 2 may abort, and goes on; one of version 1 is fenced."""
-        after = fenced(state_of(State.ONGOING, version=TV2), TV2, 2000)
+        after = fenced(state_of(State.ONGOING, version=TV2), True, 2000)
         self.assertEqual(ended_by_tv2(after, PRODUCER, False, -1, 1), CONCURRENT)
         done = after.completed(3000)
         self.assertEqual(ended_by_tv2(done, PRODUCER, False, -1, 1), ErrorCode.NONE)
@@ -139,8 +141,8 @@ class FencedTests(SynchronousTestCase):
 
     def test_late_with_last_epoch(self) -> None:
         """The largest epoch is never told to a producer."""
-        done = fenced(state_of(State.ONGOING, LAST_EPOCH, TV2), TV2, 2000).completed(3000)
-        self.assertEqual(done.producer_epoch, LAST_EPOCH + 1)
+        done = fenced(state_of(State.ONGOING, LAST_EPOCH, TV2), True, 2000).completed(3000)
+        self.assertEqual((done.producer_epoch, done.last_producer_epoch), (LAST_EPOCH + 1, -1))
         self.assertEqual(ended_by_tv2(done, Producer(7, LAST_EPOCH), False, 9, 1), FENCED)
 
     def test_replaced_long_ago(self) -> None:

@@ -6,6 +6,7 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode
+from kafkatx.transactions.completion import fenced
 from kafkatx.transactions.initialization import initialized
 from kafkatx.transactions.metadata import LAST_EPOCH, Producer, TransactionMetadata
 from kafkatx.transactions.states import State
@@ -59,9 +60,11 @@ class NewInstanceTests(SynchronousTestCase):
         self.assertEqual(later.producer, (99, 0))
 
     def test_ending(self) -> None:
-        """While markers are being written, the producer has to ask again."""
+        """While markers are being written, each producer has to ask again, whatever id it has."""
         for state in (State.PREPARE_COMMIT, State.PREPARE_ABORT):
-            self.assertEqual(self.init(state_of(state)), ErrorCode.CONCURRENT_TRANSACTIONS)
+            for expected in (None, Producer(7, 4), Producer(8, 0)):
+                after = initialized(state_of(state), expected, 30_000, 99, 2000)
+                self.assertEqual(after, ErrorCode.CONCURRENT_TRANSACTIONS)
 
 
 class RecoveryTests(SynchronousTestCase):
@@ -91,7 +94,6 @@ class RecoveryTests(SynchronousTestCase):
             (state_of(State.EMPTY, 5), 7, 6),
             (state_of(State.EMPTY, 5), 8, 5),
             (state_of(State.ONGOING), 8, 4),
-            (state_of(State.PREPARE_ABORT), 8, 4),
             (state_of(State.COMPLETE_ABORT, LAST_EPOCH + 1), 7, LAST_EPOCH),
             (state_of(State.EMPTY, 0), 7, -1),
         ):
@@ -115,3 +117,12 @@ class RecoveryTests(SynchronousTestCase):
         after = initialized(state_of(State.ONGOING), Producer(7, 4), 60_000, 99, 2000)
         assert isinstance(after, TransactionMetadata)
         self.assertEqual((after.state, after.producer_epoch), (State.PREPARE_ABORT, 5))
+        self.assertEqual(self.init(after.completed(3000), 7, 4), (7, 5, 4))
+
+    def test_after_time_out(self) -> None:
+        """A producer whose transaction has timed out gets the raised epoch, if no other one has it."""
+        late = fenced(state_of(State.ONGOING), True, 2000).completed(3000)
+        self.assertEqual(self.init(late, 7, 4), (7, 5, 4))
+        other = initialized(late, None, 60_000, 99, 4000)
+        assert isinstance(other, TransactionMetadata)
+        self.assertEqual(self.init(other, 7, 4), ErrorCode.PRODUCER_FENCED)

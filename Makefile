@@ -168,7 +168,7 @@ interop: install .interop/jars .interop/jars-0.8 .interop/jars-avro
 	  tests.interop.dump_tool tests.interop.java_tools tests.interop.kafka_logs tests.interop.logins tests.interop.mirror_links \
 	  tests.interop.mirrored_batches tests.interop.mirrors \
 	  tests.interop.next_requests tests.interop.nodes tests.interop.quotas tests.interop.transactions_tool \
-	  tests.interop.spark_sink tests.interop.zookeeper_groups
+	  tests.interop.spark_sink tests.interop.subscription_pattern tests.interop.zookeeper_groups
 	@$(BIN)/python -c 'from tests.clients.toolchains import prepare; prepare("spark")'
 	@PYTHONPATH=$(CURDIR) .interop/clients/spark/bin/python -m tests.run tests.interop.spark.same_answers
 

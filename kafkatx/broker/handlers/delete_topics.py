@@ -25,6 +25,7 @@ from kafkatx.wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from kafkatx.wire.schema import NULL_UUID
 
 DISABLED_SINCE = 3
 STRICT_QUOTA_SINCE = 5
@@ -74,6 +75,9 @@ async def _delete(
     broker: Broker, asked: DeleteTopicState, changes: SerialChanges, mutations: RequestMutations | None
 ) -> DeletableTopicResult:
     state = broker.metadata.state
+    if (asked.name is None) == (asked.topic_id == NULL_UUID):
+        why = "a topic is deleted by its name or by its id: the request has neither, or both"
+        return DeletableTopicResult(asked.name, asked.topic_id, ErrorCode.INVALID_REQUEST, why)
     name = asked.name if asked.name is not None else state.topic_names.get(asked.topic_id)
     if name is None:
         return DeletableTopicResult(None, asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")

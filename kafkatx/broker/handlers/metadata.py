@@ -1,7 +1,8 @@
 """Metadata (key 3), versions 0-13.
 
-Version 0 takes an empty list for all topics, later ones null. Before version 4 a topic that is not
-there is always created, if the broker may (``auto.create.topics.enable``).
+Version 0 takes an empty list for all topics, later ones null. A topic with an id in the request is asked for
+by its id, whatever name stands beside it. Before version 4 a missing topic is always created, if the
+broker may (``auto.create.topics.enable``).
 
 Any broker answers for the whole cluster, by the cluster's state as it knows it. A partition whose leader is
 not live is LEADER_NOT_AVAILABLE with leader -1, and so is a new topic whose partitions have no states yet.
@@ -83,7 +84,7 @@ def _may_create(broker: Broker, request: MetadataRequest, context: RequestContex
 
 def _missing(broker: Broker, wanted: list[MetadataRequestTopic]) -> list[str]:
     known = broker.metadata.state.topics
-    names = [topic.name for topic in wanted if topic.name is not None]
+    names = [topic.name or "" for topic in wanted if not topic.is_by_id]
     return [name for name in names if name not in known or broker.topic_commands.is_creating(name)]
 
 
@@ -146,10 +147,9 @@ def _topic(
 ) -> MetadataResponseTopic:
     """Describe one topic, requested by name or, from version 10 on, by id."""
     state: ClusterState = broker.metadata.state
-    by_id = asked.name is None
-    name = state.topic_names.get(asked.topic_id) if by_id else asked.name
+    name = asked.name_by(state.topic_names)
     topic = state.topics.get(name) if name is not None else None
-    if topic is None and by_id:
+    if topic is None and asked.is_by_id:
         nameless = None if version >= NULL_NAME_SINCE else ""
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, nameless, asked.topic_id)
     if topic is None:
@@ -255,7 +255,7 @@ def refuse(
     """Refuse every topic with the same error, and from version 13 on the whole request."""
     nameless = None if context.version >= NULL_NAME_SINCE else ""
     topics = [
-        MetadataResponseTopic(code, nameless if topic.name is None else topic.name, topic.topic_id)
+        MetadataResponseTopic(code, nameless if topic.is_by_id else topic.name, topic.topic_id)
         for topic in request.topics or ()
     ]
     return MetadataResponse(topics=topics, error_code=code)

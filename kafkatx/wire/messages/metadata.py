@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 from kafkatx.wire.schema import (
     BOOLEAN,
@@ -31,10 +32,19 @@ NO_OPERATIONS = -(2**31)
 
 
 class MetadataRequestTopic(Struct):
-    """A requested topic, by name or by id."""
+    """A requested topic, by its id if it has one, else by name."""
 
     topic_id: uuid.UUID = field(UUID, since=10, default=NULL_UUID)
     name: str | None = field(nullable(STRING), nullable_since=10)
+
+    @property
+    def is_by_id(self) -> bool:
+        """True if it is requested by its id. The Java client sends an empty name then, others send null."""
+        return self.topic_id != NULL_UUID or self.name is None
+
+    def name_by(self, names: Mapping[uuid.UUID, str]) -> str | None:
+        """Return the name of the topic, given those of all ids; None if no topic has the id."""
+        return names.get(self.topic_id) if self.is_by_id else self.name
 
 
 class MetadataRequest(Message, key=3, versions=(0, 13), flexible=9):

@@ -95,6 +95,15 @@ class DeleteTopicsTests(DeleteTopicsTestCase):
         )
         self.assertTrue(self.broker.groups.topic.exists)
 
+    def test_neither_or_both(self) -> None:
+        """A topic without name and id is refused, and so is one with both, even if both are right."""
+        self.make_topic("t")
+        topic_id = self.broker.metadata.state.topics["t"].topic_id
+        asked = DeleteTopicState(None), DeleteTopicState("t", topic_id), DeleteTopicState("", topic_id)
+        found = self.delete_states(*asked)
+        self.assertEqual([one.error_code for one in found], [ErrorCode.INVALID_REQUEST] * 3)
+        self.assertIn("t", self.broker.metadata.state.topics)
+
     def test_unknown_id(self) -> None:
         """An unknown id is refused."""
         other = uuid.UUID(int=5)

@@ -128,6 +128,23 @@ class MetadataTests(MetadataTestCase):
             (missing.name, missing.topic_id, missing.error_code), (None, other, ErrorCode.UNKNOWN_TOPIC_ID)
         )
 
+    def test_by_id_with_name(self) -> None:
+        """The id decides, whatever name stands beside it: the Java client sends an empty one."""
+        self.make_topic("t")
+        self.make_topic("u")
+        known = self.broker.metadata.state.topics["t"].topic_id
+        for version in range(10, VERSIONS[-1] + 1):
+            for name in ("", "u", "new"):
+                request = MetadataRequest([MetadataRequestTopic(known, name)], allow_auto_topic_creation=True)
+                (found,) = self.ask(3, version, request).topics
+                self.assertEqual((found.name, found.topic_id, found.error_code), ("t", known, 0))
+            lost = MetadataRequest(
+                [MetadataRequestTopic(uuid.UUID(int=5), "")], allow_auto_topic_creation=True
+            )
+            (missing,) = self.ask(3, version, lost).topics
+            self.assertEqual(missing.error_code, ErrorCode.UNKNOWN_TOPIC_ID)
+        self.assertEqual(list(self.broker.metadata.state.topics), ["t", "u"])
+
     def test_by_id_too_early(self) -> None:
         """Versions 10 and 11 allow a null name in a request, but not in a reply."""
         for version in (10, 11):

@@ -46,17 +46,16 @@ def _creates(call: Call, request: MetadataRequest) -> bool:
 
 def _refusal(call: Call, asked: MetadataRequestTopic, creates: bool) -> MetadataResponseTopic | None:
     state = call.broker.metadata.state
-    if asked.name is None:  # ids are no secrets: an unknown one is told so
-        name = state.topic_names.get(asked.topic_id)
+    name = asked.name_by(state.topic_names)
+    if asked.is_by_id:  # ids are no secrets: an unknown one is told so
         if name is None or call.meets(_NAMED, name):
             return None
         nameless = None if call.context.version >= _NULL_NAME_SINCE else ""
         return MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, nameless, asked.topic_id)
-    if call.meets(_NAMED, asked.name) and (
-        not creates or asked.name in state.topics or call.meets(_CREATING, asked.name)
-    ):
+    name = name or ""
+    if call.meets(_NAMED, name) and (not creates or name in state.topics or call.meets(_CREATING, name)):
         return None
-    return MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, asked.name)
+    return MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
 
 
 def _complete(call: Call, response: MetadataResponse, refused: list[MetadataResponseTopic] | None) -> None:

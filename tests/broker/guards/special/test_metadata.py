@@ -29,10 +29,12 @@ class MetadataTests(AuthorizedTestCase):
         self.assertNotIn("nothing", self.broker.metadata.state.topics)
 
     def test_by_id(self) -> None:
-        """A topic that is asked for by its id keeps its name a secret."""
+        """A topic that is asked for by its id keeps its name a secret, whatever name stands beside the id."""
+        self.grant(_O.DESCRIBE, _R.TOPIC, "mine")
         topic_id = self.broker.metadata.state.topics[OTHER].topic_id
-        (topic,) = self.ask(3, 12, MetadataRequest([MetadataRequestTopic(topic_id, None)])).topics
-        self.assertEqual((topic.error_code, topic.name, topic.topic_id), (DENIED, None, topic_id))
+        for name in (None, "", "mine"):
+            (topic,) = self.ask(3, 12, MetadataRequest([MetadataRequestTopic(topic_id, name)])).topics
+            self.assertEqual((topic.error_code, topic.name, topic.topic_id), (DENIED, None, topic_id))
 
     def test_creation(self) -> None:
         """A missing topic that a client may see, but not create, is refused; with the right it is created."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kafkatx.config.broker_config import BrokerConfig
 from kafkatx.config.group_config import RANGES, group_value
 from kafkatx.config.table import consumer_group, topic
+from kafkatx.config.table.broker import MIN_INSYNC_REPLICAS
 from kafkatx.config.table.row import ConfigType, Setting, format_value
 from kafkatx.config.telemetry import client_metrics_config
 from kafkatx.config.topic_config import DEFAULT_FROM, topic_value
@@ -150,10 +151,22 @@ def _of_topic(
 
 
 def _set(config: BrokerConfig, setting: Setting[object]) -> list[Synonym]:
-    return [
+    """Return the values that are set, in the order of precedence.
+
+    min.insync.replicas is always set for all brokers: Apache Kafka writes its value there as soon as replicas
+    that are not in sync may be eligible as leaders (KIP-966), as they are here.
+    """
+    synonyms = [
         Synonym(name, format_value(value), _LAYERS[number])
         for number, name, value in config.values_set(setting)
     ]
+    dynamic = ConfigSource.DYNAMIC_DEFAULT_BROKER
+    if setting is MIN_INSYNC_REPLICAS and dynamic not in (one.source for one in synonyms):
+        static = [one.value for one in synonyms if one.source is ConfigSource.STATIC_BROKER]
+        value = static[0] if static else format_value(setting.default)
+        synonyms.append(Synonym(setting.name, value, dynamic))
+        synonyms.sort(key=lambda one: one.source)
+    return synonyms
 
 
 def _default_of_topic(setting: Setting[object]) -> Synonym:

@@ -40,16 +40,37 @@ class DescribeTopicTests(SynchronousTestCase):
         return found
 
     def test_lists_every_config(self) -> None:
-        """Every honoured config is listed, once, with its default; none is read-only."""
+        """Every honoured config is listed, once, with its default; none is read-only, one is set for all."""
         entries = describe_topic(BrokerConfig.load(), {})
         self.assertEqual([entry.name for entry in entries], list(topic.SETTINGS))
         for entry in entries:
-            self.assertTrue(entry.is_default)
+            is_set = entry.name == "min.insync.replicas"
+            self.assertEqual(entry.is_default, not is_set)
             self.assertFalse(entry.read_only)
-            self.assertEqual(entry.source, ConfigSource.DEFAULT)
+            source = ConfigSource.DYNAMIC_DEFAULT_BROKER if is_set else ConfigSource.DEFAULT
+            self.assertEqual(entry.source, source)
             self.assertEqual(
                 topic.SETTINGS[entry.name].parse(entry.value or ""), topic.SETTINGS[entry.name].default
             )
+
+    def test_min_insync_replicas(self) -> None:
+        """min.insync.replicas is set for all brokers, to the value that it has, as by Apache Kafka."""
+        name, every = "min.insync.replicas", ConfigSource.DYNAMIC_DEFAULT_BROKER
+        default = Synonym(name, "1", ConfigSource.DEFAULT)
+        given = BrokerConfig.load(None, {name: "2"})
+        static = Synonym(name, "2", ConfigSource.STATIC_BROKER)
+        for config, expected in (
+            (BrokerConfig.load(), (Synonym(name, "1", every), default)),
+            (given, (Synonym(name, "2", every), static, default)),
+            (given.with_dynamic({name: "3"}, {}), (Synonym(name, "3", every), static, default)),
+            (
+                given.with_dynamic({}, {name: "4"}),
+                (Synonym(name, "4", ConfigSource.DYNAMIC_BROKER), Synonym(name, "2", every), static, default),
+            ),
+        ):
+            entries = describe_topic(config, {}), describe_broker(config)
+            for entry in (one for listed in entries for one in listed if one.name == name):
+                self.assertEqual((entry.value, entry.synonyms), (expected[0].value, expected))
 
     def test_from_the_topic(self) -> None:
         """A topic's own value goes first, then the broker's, then the default, each in its own unit."""
@@ -176,7 +197,7 @@ class DynamicTests(SynchronousTestCase):
     def test_all_brokers(self) -> None:
         """The entry of all brokers has their dynamic settings only; they are not read-only."""
         entries = {entry.name: entry for entry in describe_all_brokers(self.config)}
-        self.assertEqual(set(entries), {"log.retention.ms", "log.roll.ms"})
+        self.assertEqual(set(entries), {"log.retention.ms", "log.roll.ms", "min.insync.replicas"})
         self.assertEqual(
             (entries["log.retention.ms"].value, entries["log.retention.ms"].source),
             ("7", ConfigSource.DYNAMIC_DEFAULT_BROKER),

@@ -4,8 +4,9 @@ The keys are derived from the salted password, which is forgotten then. An error
 refuses all changes of the user, and no other user's. Error messages are those of Kafka's
 ``ScramControlManager``.
 
-Deviation from Apache Kafka: a salt that is empty, or longer than 1,000 bytes, and a salted password that does
-not have the length of the mechanism's hash are refused.
+A salted password may have any length, as with Apache Kafka: the keys are a hash of it.
+
+Deviation from Apache Kafka: a salt that is empty, or longer than 1,000 bytes, is refused.
 """
 
 from __future__ import annotations
@@ -113,10 +114,8 @@ def _credential(mechanism: ScramMechanism, upsertion: ScramCredentialUpsertion) 
     if not 0 < len(upsertion.salt) <= MOST_SALT_BYTES:
         raise RequestError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salt is empty or too long")
     salted = bytes(upsertion.salted_password)
-    if len(salted) != len(mechanism.digest(b"")):
-        raise RequestError(
-            ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password does not have the length of the hash"
-        )
+    if not salted:
+        raise RequestError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")
     return ScramCredential.of_salted(mechanism, salted, bytes(upsertion.salt), upsertion.iterations)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafkatx.errors import ErrorCode
-from kafkatx.security.sasl.credential import MECHANISMS, parse_credential
+from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential, parse_credential
 from kafkatx.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -74,7 +74,7 @@ class AlterTests(CredentialsTestCase):
             (upsertion(iterations=16_385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
             (upsertion(salt=b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
             (upsertion(salt=bytes(1001)), ErrorCode.UNACCEPTABLE_CREDENTIAL),
-            (upsertion(salted_password=b"secret"), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+            (upsertion(salted_password=b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
             (upsertion(mechanism=0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
             (ScramCredentialDeletion("ann", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
             (ScramCredentialDeletion("ann", SHA_256), ErrorCode.RESOURCE_NOT_FOUND),
@@ -86,6 +86,15 @@ class AlterTests(CredentialsTestCase):
         good = upsertion(mechanism=SHA_512)
         self.assertEqual(self.alter(good, upsertion("bob"), wrong), [ErrorCode.UNACCEPTABLE_CREDENTIAL, 0])
         self.assertEqual(self.infos(), {"bob": [(1, 4096)]})
+
+    def test_any_length(self) -> None:
+        """A salted password of any length is taken; the keys are those that its hash gives."""
+        for salted in (b"s", b"my-salted-password", bytes(200)):
+            for number, mechanism in ((SHA_256, "SCRAM-SHA-256"), (SHA_512, "SCRAM-SHA-512")):
+                self.assertEqual(self.alter(upsertion(mechanism=number, salted_password=salted)), [0])
+                stored = self.broker.metadata.state.scram_credentials["ann"][mechanism]
+                expected = ScramCredential.of_salted(MECHANISMS[mechanism], salted, b"salt", 4096)
+                self.assertEqual(parse_credential(stored), expected)
 
     def test_twice(self) -> None:
         """A credential that is changed twice in a request is not changed."""

@@ -120,12 +120,13 @@ class DescribeConfigsTests(BrokerTestCase):
 
     def test_cluster_defaults(self) -> None:
         """The empty broker name stands for the dynamic settings of all brokers, and no others."""
-        self.assertEqual(self.configs(self.describe(BROKER, "")), {})
+        self.assertEqual(list(self.configs(self.describe(BROKER, ""))), ["min.insync.replicas"])
         changed = {"log.roll.ms": "5"}
         self.successResultOf(self.broker.metadata.alter_broker_configs("", lambda _: changed))
         for version in VERSIONS:
             configs = self.configs(self.describe(BROKER, "", version=version))
-            self.assertEqual([(c.name, c.value) for c in configs.values()], [("log.roll.ms", "5")])
+            values = {c.name: c.value for c in configs.values()}
+            self.assertEqual(values, {"log.roll.ms": "5", "min.insync.replicas": "1"})
             self.assertEqual(configs["log.roll.ms"].config_source, 3 if version else -1)
 
     def test_groups_and_offsets(self) -> None:

@@ -23,6 +23,7 @@ from kafkatx.broker.requests.pending_answers import (
     ResponseT,
     Staging,
 )
+from kafkatx.broker.requests.quotation import quoted
 from kafkatx.broker.requests.unique_names import uniting
 from kafkatx.counts import RequestCounts
 from kafkatx.errors import ErrorCode, ProtocolViolation, RequestError
@@ -160,7 +161,7 @@ class Dispatch:
         api_key, version, correlation_id, client_id, at = split_request(frame)
         route = self._routes.get((api_key, version))
         if route is None:
-            found = self._route(api_key, version)
+            found = self._route(api_key, version, client_id)
             if found is None:
                 return self._unknown_api_versions(correlation_id, peer)
             route = found
@@ -230,17 +231,21 @@ class Dispatch:
             exclusive.throttle_time_ms = max(throttle_time_ms, exclusive.throttle_time_ms)
             exclusive.response.addCallback(_throttle, throttle_time_ms, peer)
 
-    def _route(self, api_key: int, version: int) -> Route[Message, Message] | None:
+    def _route(self, api_key: int, version: int, client_id: str | None) -> Route[Message, Message] | None:
         """Return what serves a version; None for an ApiVersions request of a version to come.
 
-        :raises ProtocolViolation: it is not served.
+        :raises ProtocolViolation: it is not served. The connection is closed, as by Apache Kafka: there is no
+            response that the client can read. It may connect again for ever, so the log names it.
         """
         served = self._served.get(api_key)
         if served is None or version not in served.api.versions:
             if api_key == API_VERSIONS and version > 0:
                 return None
             name = APIS[api_key].name if api_key in APIS else f"API key {api_key}"
-            raise ProtocolViolation(f"{name} version {version} is not offered: see ApiVersions")
+            raise ProtocolViolation(
+                f"{name} version {version} is not offered, but {_offer(served)}; client"
+                f" {quoted(client_id or '')} does not ask for our versions, or ignores them"
+            )
         api, authorization = served.load(), self._broker.authorization
         if authorization is not None:  # without one nothing is checked
             from kafkatx.broker.guards.guard import guarded
@@ -284,6 +289,12 @@ class Dispatch:
         response = refused.respond({})
         assert not isinstance(response, Deferred)  # nothing was staged
         return response
+
+
+def _offer(served: Served | None) -> str:
+    """Return the versions of an API for a log line."""
+    versions = () if served is None else served.api.versions
+    return f"{versions[0]} to {versions[-1]}" if versions else "no version"
 
 
 def _charge_time(

@@ -75,12 +75,12 @@ def table(apis: Iterable[Api]) -> Mapping[int, Api]:
 
 
 PRODUCE: Final = Api(0, "Produce", range(13), flexible_since=9)
-FETCH: Final = Api(1, "Fetch", range(17), flexible_since=12)
+FETCH: Final = Api(1, "Fetch", range(18), flexible_since=12)
 LIST_OFFSETS: Final = Api(2, "ListOffsets", range(12), flexible_since=6)
 METADATA: Final = Api(3, "Metadata", range(14), flexible_since=9)
 OFFSET_COMMIT: Final = Api(8, "OffsetCommit", range(10), flexible_since=8)
 OFFSET_FETCH: Final = Api(9, "OffsetFetch", range(10), flexible_since=6)
-FIND_COORDINATOR: Final = Api(10, "FindCoordinator", range(5), flexible_since=3)
+FIND_COORDINATOR: Final = Api(10, "FindCoordinator", range(7), flexible_since=3)
 JOIN_GROUP: Final = Api(11, "JoinGroup", range(10), flexible_since=6)
 HEARTBEAT: Final = Api(12, "Heartbeat", range(5), flexible_since=4)
 LEAVE_GROUP: Final = Api(13, "LeaveGroup", range(6), flexible_since=4)

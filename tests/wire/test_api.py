@@ -12,12 +12,12 @@ from kafkatx.wire.schema import NEVER_FLEXIBLE
 
 SERVED = {
     0: ("Produce", 0, 12, 9),
-    1: ("Fetch", 0, 16, 12),
+    1: ("Fetch", 0, 17, 12),
     2: ("ListOffsets", 0, 11, 6),
     3: ("Metadata", 0, 13, 9),
     8: ("OffsetCommit", 0, 9, 8),
     9: ("OffsetFetch", 0, 9, 6),
-    10: ("FindCoordinator", 0, 4, 3),
+    10: ("FindCoordinator", 0, 6, 3),
     11: ("JoinGroup", 0, 9, 6),
     12: ("Heartbeat", 0, 4, 4),
     13: ("LeaveGroup", 0, 5, 4),

@@ -122,7 +122,7 @@ class VersionTests(SynchronousTestCase):
         """It is the highest that the broker, this code and the caller know."""
         keys = [ApiVersion(0, 3, 7), ApiVersion(1, 4, 17), ApiVersion(3, 0, 0)]
         self.connection.negotiate(ApiVersionsResponse(api_keys=keys))
-        self.assertEqual([self.connection.version_for(api) for api in (PRODUCE, FETCH, METADATA)], [7, 16, 0])
+        self.assertEqual([self.connection.version_for(api) for api in (PRODUCE, FETCH, METADATA)], [7, 17, 0])
         self.assertEqual(self.connection.version_for(FETCH, at_most=11), 11)
 
     def test_nothing_in_common(self) -> None:

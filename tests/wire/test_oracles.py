@@ -169,4 +169,4 @@ class KafkaPythonTests(SynchronousTestCase):
 
         for_every_version(check)
         self.assertEqual(len(checked), 2 * sum(map(len, OLDEST.values())))
-        self.assertEqual(len(VERSIONS), 524)
+        self.assertEqual(len(VERSIONS), 530)

@@ -1,5 +1,8 @@
 """ApiVersions (key 18), versions 0-4; a newer one is answered with error 35 by the dispatch.
 
+The requests of clients that push metrics (KIP-714) are listed only while there is a subscription: clients
+that see them ask at once, and librdkafka prints its id then. They are served in any case.
+
 Features whose lowest level is 0 are shown from version 4 on: older clients cannot read them (KAFKA-17011).
 """
 
@@ -17,8 +20,11 @@ from kafkatx.wire.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from kafkatx.wire.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from kafkatx.wire.messages.push_telemetry import PushTelemetryRequest
 
 LOWEST_LEVEL_0_SINCE = 4
+OF_SUBSCRIBERS = (GetTelemetrySubscriptionsRequest.API_KEY, PushTelemetryRequest.API_KEY)
 
 
 def answer(broker: Broker, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
@@ -26,8 +32,10 @@ def answer(broker: Broker, request: ApiVersionsRequest, context: RequestContext)
     if request.client_software_name:
         context.peer.client_software = f"{request.client_software_name} {request.client_software_version}"
     in_force = features(broker.config)
+    hidden = () if broker.metadata.state.client_metrics_configs else OF_SUBSCRIBERS
+    offered = sorted((key, versions) for key, versions in broker.offered.items() if key not in hidden)
     return ApiVersionsResponse(
-        api_keys=[ApiVersion(key, v[0], v[-1]) for key, v in sorted(broker.offered.items())],
+        api_keys=[ApiVersion(key, versions[0], versions[-1]) for key, versions in offered],
         supported_features=[
             SupportedFeatureKey(feature.name, feature.min_version, feature.max_version)
             for feature in in_force

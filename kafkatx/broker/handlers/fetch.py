@@ -1,4 +1,4 @@
-"""Fetch (key 1), versions 0-16; from 13 on topics are asked for by their ids (KIP-516).
+"""Fetch (key 1), versions 0-17; from 13 on topics are asked for by their ids (KIP-516).
 
 Deviation from Apache Kafka: a batch larger than a quota allows at once is sent, where Kafka would never send
 it.

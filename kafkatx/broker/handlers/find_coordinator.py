@@ -1,9 +1,11 @@
-"""FindCoordinator (key 10), versions 0-4: the broker that coordinates a group, or a transactional id.
+"""FindCoordinator (key 10), versions 0-6: the broker that coordinates a group, or a transactional id.
 
 Version 0 is 0.8's ConsumerMetadata.
 
 Any broker answers, by the cluster's state: the coordinator is the leader of the partition of
 ``__consumer_offsets`` or ``__transaction_state`` that the key belongs to.
+
+There are no share groups: key type 2 of version 6 is refused for each key, as any unknown type is.
 
 Deviation from Apache Kafka: the first request of all waits until the topic is created, where Apache Kafka
 answers COORDINATOR_NOT_AVAILABLE and lets the client ask again.

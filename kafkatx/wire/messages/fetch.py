@@ -1,4 +1,4 @@
-"""Fetch (key 1), versions 0-16: records from partitions.
+"""Fetch (key 1), versions 0-17: records from partitions.
 
 *   0-1 expect magic 0, 2-3 at most magic 1, from 4 on magic 2; zstd needs 10.
 *   1 adds the throttle time, 3 the limit of the whole response, 4 the isolation level and aborted
@@ -7,7 +7,7 @@
 *   12 is flexible and has diverging epochs, leaders and snapshots in tagged fields (KIP-595).
 *   13 has topic ids in place of names (KIP-516).
 *   14 has the error OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405); in 15 the follower is in a tagged field
-    (KIP-903); 16 adds the addresses of new leaders (KIP-951).
+    (KIP-903); 16 adds the addresses of new leaders (KIP-951); 17 has the directory of a voter of KRaft.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class FetchPartition(Struct):
     last_fetched_epoch: int = field(INT32, since=12, default=-1)
     log_start_offset: int = field(INT64, since=5, default=-1)
     partition_max_bytes: int = field(INT32)
+    replica_directory_id: uuid.UUID = field(UUID, since=17, tag=0, default=NULL_UUID)
 
 
 class FetchTopic(Struct):
@@ -67,7 +68,7 @@ class ReplicaState(Struct):
     replica_epoch: int = field(INT64, default=-1)
 
 
-class FetchRequest(Message, key=1, versions=(0, 16), flexible=12):
+class FetchRequest(Message, key=1, versions=(0, 17), flexible=12):
     """Read records; the broker waits up to ``max_wait_ms`` for ``min_bytes``."""
 
     cluster_id: str | None = field(nullable(STRING), since=12, tag=0)
@@ -131,7 +132,7 @@ class FetchableTopicResponse(Struct):
     partitions: list[PartitionData] = field(array(PartitionData))
 
 
-class FetchResponse(Message, key=1, versions=(0, 16), flexible=12):
+class FetchResponse(Message, key=1, versions=(0, 17), flexible=12):
     """The records; those of each partition are the log's bytes."""
 
     throttle_time_ms: int = field(INT32, since=1)

@@ -1,7 +1,8 @@
-"""FindCoordinator (key 10), versions 0-4: the coordinator of a group.
+"""FindCoordinator (key 10), versions 0-6: the coordinator of a group.
 
 *   0 is the ConsumerMetadata request of Kafka 0.8; 1 adds transactions and error messages.
 *   3 is flexible; 4 has several keys in one request (KIP-699).
+*   5 may return TRANSACTION_ABORTABLE (KIP-890); 6 has share groups as key type 2 (KIP-932).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kafkatx.wire.schema import (
 )
 
 
-class FindCoordinatorRequest(Message, key=10, versions=(0, 4), flexible=3):
+class FindCoordinatorRequest(Message, key=10, versions=(0, 6), flexible=3):
     """Request the coordinator of a group (key type 0) or a transactional id (1)."""
 
     key: str = field(STRING, until=3)
@@ -38,7 +39,7 @@ class Coordinator(Struct):
     error_message: str | None = field(nullable(STRING))
 
 
-class FindCoordinatorResponse(Message, key=10, versions=(0, 4), flexible=3):
+class FindCoordinatorResponse(Message, key=10, versions=(0, 6), flexible=3):
     """The coordinator, or from version 4 on one for each key."""
 
     throttle_time_ms: int = field(INT32, since=1)

@@ -7,6 +7,9 @@ from typing import Any
 from kafkatx.broker import features
 from kafkatx.broker.features import Feature
 from kafkatx.wire.messages.api_versions import ApiVersionsRequest
+from kafkatx.wire.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from kafkatx.wire.messages.push_telemetry import PushTelemetryRequest
+from kafkatx.wire.schema import NULL_UUID
 from tests.broker.running import NOW_MS, BrokerTestCase
 
 OTHERS = ["metadata.version", "transaction.version"]
@@ -49,6 +52,21 @@ class FeaturesTests(BrokerTestCase):
         self.broker = self.make_broker(**{"group.coordinator.rebalance.protocols": "classic"})
         self.dispatch = type(self.dispatch)(self.broker, tuple(self.dispatch._served.values()))
         self.assertEqual([f.name for f in self.ask_for(4).finalized_features], OTHERS)
+
+    def test_metrics_of_clients(self) -> None:
+        """The requests that push metrics are listed while there is a subscription, and served in any case."""
+        keys = {GetTelemetrySubscriptionsRequest.API_KEY, PushTelemetryRequest.API_KEY}
+
+        def listed() -> set[int]:
+            return keys & {api.api_key for api in self.ask_for(3).api_keys}
+
+        self.assertEqual(listed(), set())
+        self.assertEqual(self.ask(71, 0, GetTelemetrySubscriptionsRequest(NULL_UUID)).error_code, 0)
+        subscribe = self.broker.metadata.alter_client_metrics_configs
+        self.successResultOf(subscribe("all", lambda _: {"metrics": "*"}))
+        self.assertEqual(listed(), keys)
+        self.successResultOf(subscribe("all", lambda _: {}))
+        self.assertEqual(listed(), set())
 
     def test_epoch(self) -> None:
         """The epoch rises with each start, since clients accept newer features only with a higher epoch."""

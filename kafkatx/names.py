@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
+from itertools import chain, product
 
 from kafkatx.errors import ErrorCode, RequestError
 
@@ -44,6 +46,28 @@ PARTITION_DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9]\d{0,9})")
 """The name of a partition's directory in a log dir."""
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def colliding_topic(name: str, topics: Collection[str]) -> str | None:
+    """Return a topic whose name differs in ``.`` and ``_`` alone; None if there is none.
+
+    Names of metrics have ``_`` for both. Each such name is looked up. If they outnumber the topics, all of these
+    are compared instead.
+    """
+    places = sum(character in "._" for character in name)
+    if not places:
+        return None
+    unified = name.replace(".", "_")
+    if 2**places > len(topics):
+        others: Iterable[str] = topics
+    else:
+        pieces = unified.split("_")
+        others = (
+            "".join(chain.from_iterable(zip(pieces, (*marks, ""), strict=True)))
+            for marks in product("._", repeat=places)
+        )
+    found = (other for other in others if other != name and other.replace(".", "_") == unified)
+    return next((other for other in found if other in topics), None)
 
 
 def check_topic_name(name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import ErrorCode, RequestError
-from kafkatx.names import check_topic_name, counted, verb
+from kafkatx.names import check_topic_name, colliding_topic, counted, verb
 
 REFUSED = (
     ("", "is empty"),
@@ -21,6 +21,28 @@ REFUSED = (
     ("a b", "has characters other than"),
     ("a:b", "has characters other than"),
 )
+
+
+class CollidingTopicTests(SynchronousTestCase):
+    """colliding_topic()."""
+
+    def test_all(self) -> None:
+        """Names that differ in dots and underscores alone collide, among few topics and among many."""
+        for more in range(0, 2000, 1999):
+            topics = ["x.y", "a.b_c", "plain", "_", *(f"t-{number}" for number in range(more))]
+            for name, other in (
+                ("x_y", "x.y"),
+                ("x.y", None),
+                ("x-y", None),
+                ("xy", None),
+                ("a_b_c", "a.b_c"),
+                ("a.b.c", "a.b_c"),
+                ("a_b.c", "a.b_c"),
+                ("plain", None),
+                (".", "_"),
+                ("._" * 124, None),
+            ):
+                self.assertEqual(colliding_topic(name, dict.fromkeys(topics)), other, name)
 
 
 class CheckTopicNameTests(SynchronousTestCase):

@@ -26,7 +26,7 @@ from kafkatx.config.table.broker import (
 )
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, ILogStore, IMetadataStore
-from kafkatx.names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_topic_name
+from kafkatx.names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_topic_name, colliding_topic
 from kafkatx.types import Topic, TopicPartition
 
 SCHEMAS_CONFIGS = {"cleanup.policy": "compact", "max.message.bytes": str(4 << 20)}
@@ -79,6 +79,10 @@ class TopicCommands:
         check_topic_name(name)
         if name in self._metadata.state.topics:
             raise RequestError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        other = colliding_topic(name, self._metadata.state.topics) or colliding_topic(name, self._creating)
+        if other is not None:
+            why = f"Topic '{name}' collides with existing topic: {other}: names of metrics have _ for a dot"
+            raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION, why)
 
     async def create(
         self,

@@ -20,6 +20,9 @@ Address = tuple[str, int]
 _ID = re.compile(r"\d+:(?=[^:]|\[)(?=.*:)", re.ASCII)
 """The broker id in ``0:host:9092`` and ``0:[::1]:9092``; ``0:9092`` and ``1::2`` have none."""
 
+_LISTENER = re.compile(r"^(?!https?:)\w+://", re.ASCII | re.IGNORECASE)
+"""The name of a listener; the broker's port for HTTP is not for clients of Kafka."""
+
 
 class Addresses(Protocol):
     """The addresses for the first connection to a cluster, and for others when no known broker answers."""
@@ -96,6 +99,9 @@ def parse_broker_list(entries: Iterable[str]) -> list[Address]:
 def parse_bootstrap(bootstrap: str | Iterable[str]) -> list[Address]:
     """Split ``host:port,host:port``; the port may be left out (9092); IPv6 is ``[::1]:9092``.
 
+    The name of a listener may stand before an address, as in ``PLAINTEXT://host:9092``. It means nothing, as
+    for the Java client: ``security.protocol`` decides.
+
     :raises SettingError: an entry is not of that form.
     """
     entries = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
@@ -112,15 +118,17 @@ def format_address(address: Address) -> str:
 
 
 def _address(entry: str) -> Address:
-    if entry.startswith("["):
-        host, closing, rest = entry[1:].partition("]")
+    address = _LISTENER.sub("", entry, count=1)
+    if address.startswith("["):
+        host, closing, rest = address[1:].partition("]")
         port = rest[1:] if rest[:1] == ":" else rest
         good = bool(closing) and rest[:1] in ("", ":")
-    elif entry.count(":") > 1:
-        host, port, good = entry, "", True
+    elif address.count(":") > 1:
+        host, port, good = address, "", True
     else:
-        host, _, port = entry.partition(":")
+        host, _, port = address.partition(":")
         good = True
+    good = good and "/" not in host
     if not good or not host or (port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
         raise SettingError(f"bootstrap server {entry!r}: give HOST:PORT, for example 127.0.0.1:9092")
     return host, int(port or DEFAULT_PORT)

@@ -6,6 +6,9 @@
 
 A file has such entries in sections: ``KafkaServer { ... };``, or ``sasl_ssl.KafkaServer { ... };`` for one
 listener. Source: javax.security.auth.login.Configuration, ``org.apache.kafka.common.security.JaasConfig``.
+
+Words are as java.io.StreamTokenizer reads them: quotes are single or double, end in their own line, and have
+the escapes of :data:`_ESCAPES`. More characters than there need no quotes.
 """
 
 from __future__ import annotations
@@ -32,10 +35,15 @@ _FLAGS = ("required", "requisite", "sufficient", "optional")
 _USER = "user_"
 
 _TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/) | (?P<mark>[{}=;]) | "(?P<quoted>(?:\\.|[^"\\])*)" """
-    r"""| (?P<word>(?:(?!//|/\*)[^\s{}=;"])+)""",
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/) | (?P<mark>[{}=;])
+    | "(?P<double>(?:\\.|[^"\\\r\n])*)" | '(?P<single>(?:\\.|[^'\\\r\n])*)'
+    | (?P<word>(?:(?!//|/\*)[^\s{}=;"'])+)""",
     re.DOTALL | re.VERBOSE,
 )
+
+_ESCAPE = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+"""The character of a letter after a backslash. Up to three octal digits are one; others are themselves."""
 
 Token: TypeAlias = tuple[bool, str]
 """True and a mark, or False and a word."""
@@ -147,7 +155,12 @@ def tokens(text: str) -> Iterator[Token]:
             line = text.count("\n", 0, position) + 1
             raise JaasError(f"line {line} cannot be read")
         position = found.end()
-        if found["quoted"] is not None:
-            yield False, re.sub(r"\\(.)", r"\1", found["quoted"])
-        elif found["skip"] is None:
-            yield found["mark"] is not None, found[0]
+        if found["skip"] is not None:
+            continue
+        quoted = found["single"] if found["double"] is None else found["double"]
+        yield found["mark"] is not None, found[0] if quoted is None else _ESCAPE.sub(_unescaped, quoted)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    text = escape[1]
+    return chr(int(text, 8)) if text[0] in "01234567" else _ESCAPES.get(text, text)

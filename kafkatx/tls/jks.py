@@ -66,15 +66,17 @@ class Jks:
     trusted: tuple[bytes, ...]
 
 
-def read_jks(data: bytes, password: str) -> Jks:
+def read_jks(data: bytes, password: str | None) -> Jks:
     """Read a keystore.
 
+    :param password: None: the digest is not checked, as by Java. Certificates need no password to be read.
     :raises JksError: it is damaged, or the password is wrong.
     """
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
-    seal = hashlib.sha1(password.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
-    if not hmac.compare_digest(seal, digest):
-        raise JksError("the password is wrong, or it is damaged")
+    if password is not None:
+        seal = hashlib.sha1(password.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
+        if not hmac.compare_digest(seal, digest):
+            raise JksError("the password is wrong, or it is damaged")
     try:
         return _entries(_Reader(body))
     except (struct.error, UnicodeDecodeError) as error:

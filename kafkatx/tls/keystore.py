@@ -50,7 +50,7 @@ def read_identity(data: bytes, password: str | None, key_password: str | None) -
     key_password = password if key_password is None else key_password
     try:
         if data.startswith(jks.MAGIC):
-            identity = _jks_identity(data, password or "", key_password or "")
+            identity = _jks_identity(data, password, key_password or "")
         elif _kind(data) == "PEM":
             identity = pem_identity(data, data, key_password)
         else:
@@ -84,9 +84,7 @@ def read_trusted(data: bytes, password: str | None) -> tuple[x509.Certificate, .
     """
     try:
         if data.startswith(jks.MAGIC):
-            found = [
-                x509.load_der_x509_certificate(one) for one in jks.read_jks(data, password or "").trusted
-            ]
+            found = [x509.load_der_x509_certificate(one) for one in jks.read_jks(data, password).trusted]
         elif _kind(data) == "PEM":
             found = x509.load_pem_x509_certificates(data)
         else:
@@ -115,7 +113,7 @@ def _kind(data: bytes) -> str:
     raise KeystoreError(f"is neither PEM nor PKCS12 nor JKS; {CONVERT}")
 
 
-def _jks_identity(data: bytes, password: str, key_password: str) -> Identity:
+def _jks_identity(data: bytes, password: str | None, key_password: str) -> Identity:
     keys = jks.read_jks(data, password).keys
     if not keys:
         raise KeystoreError("has no private key")

@@ -81,6 +81,16 @@ class TopicsTests(TopicsTestCase):
         self.assertEqual((dict(self.broker.store.logs), self.broker.topics.partitions), ({}, {}))
         self.assertEqual(dict(self.broker.metadata.state.topics), {})
 
+    def test_collision(self) -> None:
+        """A name that differs from another in dots and underscores alone is refused."""
+        self.make_topic("x.y")
+        for call in (self.create, self.ensure):
+            self.assertEqual(self.refused(call("x_y")), ErrorCode.INVALID_TOPIC_EXCEPTION)
+        self.broker.topic_commands._creating["a_b"] = []
+        self.assertEqual(self.refused(self.create("a.b")), ErrorCode.INVALID_TOPIC_EXCEPTION)
+        self.make_topic("x-y")
+        self.assertEqual(list(self.broker.metadata.state.topics), ["x.y", "x-y"])
+
     def test_plan(self) -> None:
         """The numbers of partitions and replicas are bounded; -1 is the broker's default."""
         plan = self.broker.topic_commands.plan

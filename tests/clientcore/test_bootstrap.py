@@ -25,9 +25,30 @@ class BootstrapTests(SynchronousTestCase):
         )
         self.assertEqual(parse_bootstrap(["a:1", "b:2"]), [("a", 1), ("b", 2)])
 
+    def test_listeners(self) -> None:
+        """The name of a listener before an address is taken, and means nothing."""
+        self.assertEqual(
+            parse_bootstrap("PLAINTEXT://a:1, sasl_ssl://b,EXTERNAL1://[::1]:3"),
+            [("a", 1), ("b", 9092), ("::1", 3)],
+        )
+        self.assertEqual(parse_broker_list(["PLAINTEXT://a:1"]), [("a", 1)])
+
     def test_bad_forms(self) -> None:
         """An invalid HOST:PORT is refused with a message that quotes it."""
-        for text in ("a:b", ":9092", "a:0", "a:65536", "[::1", "[::1]9092", "a:-1", "a:²"):
+        for text in (
+            "a:b",
+            ":9092",
+            "a:0",
+            "a:65536",
+            "[::1",
+            "[::1]9092",
+            "a:-1",
+            "a:²",
+            "http://a:1",
+            "://a:1",
+            "PLAINTEXT://",
+            "A://b/c",
+        ):
             error = self.assertRaises(SettingError, parse_bootstrap, text)
             self.assertIn(repr(text), str(error))
         self.assertRaises(SettingError, parse_bootstrap, " , ")

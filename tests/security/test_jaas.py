@@ -29,6 +29,23 @@ class EntryTests(SynchronousTestCase):
         self.assertEqual(module.users, {"alice": "a", "bob": "b"})
         self.assertIsNone(parse_entry(f"{OAUTHBEARER} required;", "OAUTHBEARER").login)
 
+    def test_quotes(self) -> None:
+        """Quotes and escapes are those of Java: single ones as well, each with the other inside."""
+        for value, password in (
+            ("'se cret'", "se cret"),
+            ('"it\'s"', "it's"),
+            ("'a \"b\"'", 'a "b"'),
+            (r"'it\'s'", "it's"),
+            (r'"a\\b\x\/"', r"a\bx/"),
+            (r"'\a\b\f\n\r\t\v'", "\a\b\f\n\r\t\v"),
+            (r"'\101\78\400\0'", "A\x078\x200\0"),
+            ("''", ""),
+            ("'// no comment'", "// no comment"),
+            ("plain", "plain"),
+        ):
+            module = parse_entry(f"{PLAIN} required username='me' password={value};", "PLAIN")
+            self.assertEqual(module.login, ("me", password), value)
+
     def test_wrong(self) -> None:
         """Malformed entries and other login modules are refused, without a word of the passwords."""
         wrong = (
@@ -37,6 +54,8 @@ class EntryTests(SynchronousTestCase):
                 f"{PLAIN} required password;",
                 f'{PLAIN} required password "sesame";',
                 f'{PLAIN} required x="sesame',
+                f"{PLAIN} required x='sesame\n';",
+                f"{PLAIN} required x=se'same';",
             ),
             *(f"{SCRAM} required password=sesame;", f"{PLAIN} required ===;"),
         )

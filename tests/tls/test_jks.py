@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from unittest import SkipTest
 
@@ -49,6 +50,19 @@ class JksTests(SynchronousTestCase):
         self.assertIn(
             "no trusted", str(self.assertRaises(KeystoreError, read_trusted, self.data, "storepass"))
         )
+
+    def test_no_password(self) -> None:
+        """Without a password the digest is not checked; a keystore that is cut off is still refused."""
+        self.assertEqual(read_jks(self.data, None), read_jks(self.data, "storepass"))
+        self.assertEqual(len(read_identity(self.data, None, "keypass1").chain), 1)
+        certificate = read_jks(self.data, None).keys[0].chain[0]
+        parts = struct.pack(">4sIII", MAGIC, 2, 1, 2), b"\0\1a", bytes(8), b"\0\5X.509"
+        truststore = b"".join((*parts, struct.pack(">I", len(certificate)), certificate, bytes(20)))
+        (trusted,) = read_trusted(truststore, None)
+        self.assertEqual(trusted.subject.rfc4514_string(), "CN=broker,O=Example")
+        self.assertRaises(KeystoreError, read_trusted, truststore, "guess")
+        for size in range(4, len(self.data) - 20, 37):
+            self.assertRaises(JksError, read_jks, self.data[:size], None)
 
     def test_every_cut_and_flip(self) -> None:
         """A keystore that is cut off, or has a wrong bit, is refused."""

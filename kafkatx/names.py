@@ -51,8 +51,8 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 def colliding_topic(name: str, topics: Collection[str]) -> str | None:
     """Return a topic whose name differs in ``.`` and ``_`` alone; None if there is none.
 
-    Names of metrics have ``_`` for both. Each such name is looked up. If they outnumber the topics, all of these
-    are compared instead.
+    Names of metrics have ``_`` for both. Each such name is looked up. If they outnumber the topics, these are
+    compared instead.
     """
     places = sum(character in "._" for character in name)
     if not places:

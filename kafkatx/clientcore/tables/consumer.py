@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.clientcore.tables import registry
+from kafkatx.clientcore.tables.java_classes import DESERIALIZERS
 from kafkatx.config.table.row import Section
 
 FETCHING = Section("Fetching", "The size of fetches, start offsets, and decoding.")
@@ -70,10 +71,13 @@ EXCLUDE_INTERNAL_TOPICS = FETCHING.boolean(
     "exclude.internal.topics", True, "Patterns do not match internal topics."
 )
 KEY_DESERIALIZER = FETCHING.plugin(
-    "key.deserializer", "bytes", "Decoder of keys: the name of an `IDecoder` plugin, or an object."
+    "key.deserializer",
+    "bytes",
+    "Decoder of keys: the name of an `IDecoder` plugin, the Java class that does the same, or an object.",
+    synonyms=DESERIALIZERS,
 )
 VALUE_DESERIALIZER = FETCHING.plugin(
-    "value.deserializer", "bytes", "Decoder of values: the name of an `IDecoder` plugin, or an object."
+    "value.deserializer", "bytes", "Decoder of values: likewise.", synonyms=DESERIALIZERS
 )
 
 GROUP = Section("Groups", "Consumers that share the partitions of their topics.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkatx.clientcore.tables import registry
+from kafkatx.clientcore.tables.java_classes import PARTITIONERS, SERIALIZERS
 from kafkatx.config.table.row import INT_MAX, Section
 
 DELIVERY = Section("Delivery", "Acknowledgements, retries and time-outs of records.")
@@ -97,15 +98,25 @@ PARTS = Section(
 )
 
 KEY_SERIALIZER = PARTS.plugin(
-    "key.serializer", "bytes", "Encoder of keys: `IEncoder`.", aliases=("key.encoder",)
+    "key.serializer",
+    "bytes",
+    "Encoder of keys: `IEncoder`, or the Java class that does the same as one.",
+    synonyms=SERIALIZERS,
+    aliases=("key.encoder",),
 )
 VALUE_SERIALIZER = PARTS.plugin(
     "value.serializer",
     "bytes",
-    "Encoder of values: `IEncoder`.",
+    "Encoder of values: likewise.",
+    synonyms=SERIALIZERS,
     aliases=("value.encoder", "serializer.class"),
 )
-PARTITIONER_CLASS = PARTS.plugin("partitioner.class", "default", "Partitioner of records: `IPartitioner`.")
+PARTITIONER_CLASS = PARTS.plugin(
+    "partitioner.class",
+    "default",
+    "Partitioner of records: `IPartitioner`, or the Java class that does the same as one.",
+    synonyms=PARTITIONERS,
+)
 PARTITIONER_IGNORE_KEYS = PARTS.boolean("partitioner.ignore.keys", False, "Hide keys from the partitioner.")
 CALLBACK_HANDLER = PARTS.plugin(
     "callback.handler", "", "Callbacks for each record and batch (`IProducerCallbacks`, of Kafka 0.7)."

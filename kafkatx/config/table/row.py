@@ -232,9 +232,20 @@ class Section:
         """Add a setting with its own form, which *allowed* describes and *read* reads."""
         return self._add(Setting(name, kind, default, doc, allowed, read, **more))
 
-    def plugin(self, name: str, default: str, doc: str, **more: Unpack[Options]) -> Setting[str]:
-        """Add the name of a plugin; in Python the value may also be the object itself."""
-        read, _ = _string_reader(())
+    def plugin(
+        self,
+        name: str,
+        default: str,
+        doc: str,
+        *,
+        synonyms: Mapping[str, str] = MappingProxyType({}),
+        **more: Unpack[Options],
+    ) -> Setting[str]:
+        """Add the name of a plugin; in Python the value may also be the object itself.
+
+        :param synonyms: names of classes of other clients that do the same as built-in plugins.
+        """
+        read, _ = _string_reader((), synonyms)
         return self._add(Setting(name, ConfigType.CLASS, default, doc, "a name, or an object", read, **more))
 
     def names(

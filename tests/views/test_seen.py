@@ -30,6 +30,33 @@ class SeenTests(SynchronousTestCase):
         self.assertEqual(len(listed[2]["value"]["text"]), HEADER_CHARACTERS)
         self.assertEqual(seen.headers["a"], "{}")
 
+    def test_undecoded(self) -> None:
+        """A value that could not be decoded is not null, equals nothing, and can be searched for."""
+        tombstone, null, text, other = None, b"null", b'"a"', b"\x00\x00\x00\x00\x07x"
+        for expression, found in (
+            ("value == null", [tombstone, null]),
+            ("value is None", [tombstone, null]),
+            ("value != null", [text, other]),
+            ("undecoded(value)", [other]),
+            ("not undecoded(value)", [tombstone, null, text]),
+            ("value.x == null", [tombstone, null, text]),
+            ("value[0] == null", [tombstone, null]),
+            ("value[:1] == null or lower(value) == null or len(value) == null", [tombstone, null]),
+            ("-value == null or value + 1 == null or int(value) == null", [tombstone, null, text]),
+            ("str(value) == null or value in (null, 1)", [tombstone, null]),
+            ("exists(value)", [tombstone, null, text]),
+            ("value == value", [tombstone, null, text]),
+        ):
+            request = ViewRequest("t", expression, value_format="json")
+            filtering = View.of(request, Schemas()).filter
+            assert filtering is not None
+            rows = [
+                self.seen(Row(0, 0, "create", value=value), request)
+                for value in (tombstone, null, text, other)
+            ]
+            matching = [seen.row.value for seen in rows if filtering.accepts(seen)]
+            self.assertEqual(matching, found, expression)
+
     def test_not_shown(self) -> None:
         """A record without its contents has their sizes."""
         shown = self.seen(Row(5, 6, "create", b"k", None)).not_shown("why")

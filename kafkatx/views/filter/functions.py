@@ -9,22 +9,22 @@ from typing import Final
 
 import attrs
 
-from kafkatx.views.filter.operators import MISSING, contains, is_number
+from kafkatx.views.filter.operators import MISSING, UNDECODED, contains, is_number, nothing_of
 
 MOST_DIGITS: Final = 400
 """The length of a text that is read as a number."""
 
 
 def _length(value: object) -> object:
-    return len(value) if isinstance(value, (str, list, Mapping)) else MISSING
+    return len(value) if isinstance(value, (str, list, Mapping)) else nothing_of(value)
 
 
 def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else MISSING
+    return value.lower() if isinstance(value, str) else nothing_of(value)
 
 
 def _upper(value: object) -> object:
-    return value.upper() if isinstance(value, str) else MISSING
+    return value.upper() if isinstance(value, str) else nothing_of(value)
 
 
 def _integer(value: object) -> object:
@@ -39,7 +39,7 @@ def _read(kind: Callable[[str | int | float], object], value: object) -> object:
     if isinstance(value, Decimal):
         value = float(value)
     if not (is_number(value) or isinstance(value, (str, bool))):
-        return MISSING
+        return nothing_of(value)
     if isinstance(value, str) and len(value) > MOST_DIGITS:
         return MISSING
     try:
@@ -50,7 +50,7 @@ def _read(kind: Callable[[str | int | float], object], value: object) -> object:
 
 def text_of(value: object) -> object:
     """Return a value as text: a text as it is, others as JSON."""
-    if value is MISSING or isinstance(value, str):
+    if value is MISSING or value is UNDECODED or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
@@ -64,7 +64,11 @@ def _ends_with(value: object, end: object) -> bool:
 
 
 def _exists(value: object) -> bool:
-    return value is not MISSING
+    return value is not MISSING and value is not UNDECODED
+
+
+def _undecoded(value: object) -> bool:
+    return value is UNDECODED
 
 
 @attrs.frozen
@@ -95,4 +99,5 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "endswith": Function(_ends_with, 2, "true if a text ends with another one"),
     MATCHES: Function(contains, 2, "true if a part of a text fits a regular expression (RE2's syntax)"),
     "exists": Function(_exists, 1, "true if a field is there, also if it is null"),
+    "undecoded": Function(_undecoded, 1, "true if a key or value could not be decoded, or is hidden"),
 }

@@ -1,7 +1,8 @@
 """The operators of filters: total functions of the values of a record.
 
-A look-up that finds nothing gives :data:`MISSING`, which is like None in everything but ``exists``. Values
-that cannot be compared are neither less nor greater, so a filter fits records of many kinds.
+A look-up that finds nothing gives :data:`MISSING`, which is like None in everything but ``exists``. A key or
+value that could not be decoded, or is hidden, is :data:`UNDECODED`, and so is everything in it: it equals
+nothing. Values that cannot be compared are neither less nor greater, so a filter fits records of many kinds.
 """
 
 from __future__ import annotations
@@ -13,16 +14,29 @@ from typing import Final
 
 
 class _Missing:
-    """The value of a look-up that finds nothing."""
+    """A value that is not there, or not known."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __bool__(self) -> bool:
         return False
 
     def __repr__(self) -> str:
-        return "missing"
+        return self._name
 
 
-MISSING: Final = _Missing()
+MISSING: Final = _Missing("missing")
+"""The value of a look-up that finds nothing."""
+
+UNDECODED: Final = _Missing("undecoded")
+"""The value of bytes that could not be decoded, or are hidden."""
+
+
+def nothing_of(value: object) -> object:
+    """Return the result of what cannot be done with a value."""
+    return UNDECODED if value is UNDECODED else MISSING
+
 
 MOST_BITS: Final = 4096
 """The size of integers that are calculated with: JSON has any."""
@@ -36,13 +50,13 @@ def look_up(container: object, index: object) -> object:
         return container.get(index, MISSING) if isinstance(index, (str, int)) else MISSING
     if isinstance(container, (list, str)) and isinstance(index, int) and not isinstance(index, bool):
         return container[index] if -len(container) <= index < len(container) else MISSING
-    return MISSING
+    return nothing_of(container)
 
 
 def cut(container: object, start: object, end: object) -> object:
     """Return a part of a list or a text."""
     if not isinstance(container, (list, str)):
-        return MISSING
+        return nothing_of(container)
     first, last = _bound(start), _bound(end)
     if isinstance(first, _Missing) or isinstance(last, _Missing):
         return MISSING
@@ -64,7 +78,9 @@ def is_number(value: object) -> bool:
 
 
 def equal(left: object, right: object) -> bool:
-    """Return True for equal values; what is missing equals None."""
+    """Return True for equal values; what is missing equals None, what is undecoded equals nothing."""
+    if left is UNDECODED or right is UNDECODED:
+        return False
     left = None if left is MISSING else left
     right = None if right is MISSING else right
     return bool(left == right)
@@ -91,7 +107,7 @@ def _ordered(compare: Callable[[object, object], object]) -> Callable[[object, o
 def _calculated(calculate: Callable[[object, object], object]) -> Callable[[object, object], object]:
     def calculated(left: object, right: object) -> object:
         if not (is_number(left) and is_number(right)):
-            return MISSING
+            return UNDECODED if UNDECODED in (left, right) else MISSING
         if isinstance(left, Decimal) != isinstance(right, Decimal):
             left, right = float(left), float(right)  # type: ignore[arg-type]
         try:
@@ -128,9 +144,9 @@ CALCULATIONS: Final[Mapping[str, Callable[[object, object], object]]] = {
 
 def negated(value: object) -> object:
     """Return a number with the other sign."""
-    return -value if is_number(value) else MISSING  # type: ignore[operator]
+    return -value if is_number(value) else nothing_of(value)  # type: ignore[operator]
 
 
 def as_number(value: object) -> object:
     """Return a number as it is."""
-    return value if is_number(value) else MISSING
+    return value if is_number(value) else nothing_of(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from kafkatx.views.filter.functions import text_of
-from kafkatx.views.filter.operators import MISSING
+from kafkatx.views.filter.operators import UNDECODED
 
 NULL = "null"
 """The format of what is not there: of a tombstone's value, for example."""
@@ -34,7 +34,7 @@ class Content:
     """Bytes that were decoded.
 
     :ivar format: the format that they were decoded with, also if another one was asked for.
-    :ivar value: for filters: values of JSON, Decimal beside them; MISSING if there are none.
+    :ivar value: for filters: values of JSON, Decimal beside them; UNDECODED if it is not to be seen.
     :ivar text: for people; None: to be made of *value*.
     :ivar size: the size of the bytes; -1 if there are none.
     :ivar fault: why it is not what was asked for; or empty.
@@ -52,7 +52,7 @@ class Content:
         text: object = None
         if self.format != NULL:
             text = self.text
-            if text is None and self.value is not MISSING:
+            if text is None and self.value is not UNDECODED:
                 text = text_of(self.value)
         truncated = isinstance(text, str) and len(text) > most_characters
         found: dict[str, object] = {
@@ -75,4 +75,4 @@ def nothing() -> Content:
 
 def hidden(size: int) -> Content:
     """Return the content of what may not be shown: its size alone."""
-    return Content("hidden", MISSING, None, size)
+    return Content("hidden", UNDECODED, None, size)

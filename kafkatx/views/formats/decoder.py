@@ -11,7 +11,7 @@ from typing import Final
 
 from kafkatx.records.batch import Headers
 from kafkatx.schemas.messages.formats import NAMES
-from kafkatx.views.filter.operators import MISSING
+from kafkatx.views.filter.operators import UNDECODED
 from kafkatx.views.formats.content import Content, nothing
 from kafkatx.views.formats.masks import SETTING, Path, masked
 from kafkatx.views.formats.plain_values import plain_value
@@ -59,7 +59,7 @@ class Decoder:
             return masked(content, self._paths)
         except RecursionError:
             return Content(
-                "masked", MISSING, "***", len(data), f"hidden by {SETTING}: it is nested too deeply"
+                "masked", UNDECODED, "***", len(data), f"hidden by {SETTING}: it is nested too deeply"
             )
 
 

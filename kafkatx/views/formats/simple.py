@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Final, TypeAlias
 
-from kafkatx.views.filter.operators import MISSING
+from kafkatx.views.filter.operators import UNDECODED
 from kafkatx.views.formats.content import Content
 
 Decode: TypeAlias = Callable[[bytes], Content]
@@ -56,7 +56,7 @@ def as_json(data: bytes) -> Content:
         try:
             return Content("json", _load(content.text or ""), content.text, len(data))
         except (ValueError, RecursionError) as error:
-            content.fault = f"it is no JSON: {_told(error)}"
+            return with_fault(content, f"it is no JSON: {_told(error)}")
     return content
 
 
@@ -89,16 +89,15 @@ def recognized(data: bytes) -> Content:
 
 
 def with_fault(content: Content, fault: str) -> Content:
-    """Return a content with a fault."""
+    """Return a content with a fault: it is shown, and filters do not see it."""
     content.fault = fault
+    content.value = UNDECODED
     return content
 
 
 def unreadable(data: bytes, fault: str) -> Content:
-    """Return bytes that a format cannot read: as they would be shown without it, and not for filters."""
-    content = with_fault(recognized(data), fault)
-    content.value = MISSING
-    return content
+    """Return bytes that a format cannot read, as they would be shown without it."""
+    return with_fault(recognized(data), fault)
 
 
 def _told(error: BaseException) -> str:

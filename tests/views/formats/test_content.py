@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.views.filter.operators import MISSING
+from kafkatx.views.filter.operators import UNDECODED
 from kafkatx.views.formats.content import Content, SchemaLabel, hidden, nothing
 
 
@@ -32,4 +32,4 @@ class ContentTests(SynchronousTestCase):
             hidden(5).shown(9), {"format": "hidden", "text": None, "size": 5, "truncated": False}
         )
         self.assertEqual(Content("text", "", "", 0).shown(9)["text"], "")
-        self.assertIs(hidden(5).value, MISSING)
+        self.assertIs(hidden(5).value, UNDECODED)

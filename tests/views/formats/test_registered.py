@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.schemas import framing
 from kafkatx.schemas.messages.formats import new_format
 from kafkatx.schemas.types import Schema, SchemaType
-from kafkatx.views.filter.operators import MISSING
+from kafkatx.views.filter.operators import UNDECODED
 from kafkatx.views.formats import registered
 from kafkatx.views.formats.registered import RegisteredFormat, SchemaMissed, Schemas
 
@@ -92,7 +92,7 @@ class ReadTests(RegisteredCase):
         self.assertEqual(self.format().decode(b'{"a": 1}', []).format, "json")
         found = self.format("avro").decode(b'{"a": 1}', [])
         self.assertIn("no prefix with a schema id", found.fault)
-        self.assertIs(found.value, MISSING)
+        self.assertIs(found.value, UNDECODED)
 
     def test_other_language(self) -> None:
         """A message of another language than asked for is a fault."""
@@ -106,7 +106,7 @@ class ReadTests(RegisteredCase):
             found = self.format().decode(data, [])
             self.assertEqual((found.format, found.text), ("hex", data.hex()))
             self.assertIn(f"schema {number}", found.fault)
-            self.assertIs(found.value, MISSING)
+            self.assertIs(found.value, UNDECODED)
 
     @settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
     @given(st.binary(max_size=30), st.integers(1, 3))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.views.filter.operators import MISSING
+from kafkatx.views.filter.operators import UNDECODED
 from kafkatx.views.formats.simple import SIMPLE, recognized, unreadable
 
 SLOW = [HealthCheck.too_slow]
@@ -84,4 +84,4 @@ class SimpleTests(SynchronousTestCase):
         """Bytes that a format cannot read are shown, and no filter sees them."""
         found = unreadable(b"abc", "why")
         self.assertEqual((found.text, found.fault), ("abc", "why"))
-        self.assertIs(found.value, MISSING)
+        self.assertIs(found.value, UNDECODED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafkatx.client import Consumer
+from kafkatx.client import Consumer, Producer
 from kafkatx.clientcore.audit.ranges import RangeAnnouncement
 from kafkatx.errors import SettingError
 from kafkatx.mirror.core.provenance import HEADER
@@ -244,6 +244,23 @@ class ServiceTests(BrokersCase):
         self.assertTrue(await self.has("dc1.ends", 2))
         later = {("dc1", TopicPartition("ends", 0)): 3}
         self.assertFalse(await service.copied_up_to(later))
+
+    async def test_marker_at_the_end(self) -> None:
+        """The end of a transaction, which is not copied, is not left to copy either."""
+        await self.topic("marker")
+        producer = Producer(
+            bootstrap_servers=self.brokers[0].bootstrap, reactor=reactor, transactional_id="mirrored"
+        )
+        await producer.start()
+        async with producer.transaction():
+            for value in (b"1", b"2"):
+                producer.produce("marker", value)
+        await producer.close()
+        service = await self.mirror("marker")
+        ends = await service.source_ends()
+        self.assertEqual(ends, {("dc1", TopicPartition("marker", 0)): 3})
+        await self.until(lambda: service.copied_up_to(ends))
+        self.assertEqual((service.totals().records, service.totals().lag), (2, 0))
 
     async def test_same_cluster(self) -> None:
         """A source that is the target is refused."""

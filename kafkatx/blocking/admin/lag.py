@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kafkatx.blocking.admin.groups import Groups
 from kafkatx.clientcore.admin import lag
 from kafkatx.clientcore.admin.lag import Progress
+from kafkatx.clientcore.consumer.fetch_requests import LAST_VERSION_WITH_NAMES
 from kafkatx.clientcore.list_offsets import LATEST
-from kafkatx.types import TopicPartition
+from kafkatx.errors import KafkaTXError
+from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.wire.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
     from kafkatx.blocking.cluster import Cluster
@@ -23,7 +27,16 @@ def progress(cluster: Cluster, group: GroupDescription) -> list[Progress]:
     """
     committed = Groups(cluster).offsets(group.group_id)
     partitions = lag.partitions_of(group, committed)
-    return lag.progress(partitions, committed, end_offsets(cluster, partitions))
+    rows = lag.progress(partitions, committed, end_offsets(cluster, partitions))
+    with suppress(KafkaTXError):  # the offsets are known without
+        by_leader: dict[BrokerNode, list[TopicPartition]] = {}
+        for at in lag.almost_read(rows):
+            by_leader.setdefault(cluster.leader_node(*at), []).append(at)
+        for node, led in by_leader.items():
+            channel = cluster.connection_to(node)
+            version = channel.version_for(FetchRequest, LAST_VERSION_WITH_NAMES)
+            rows = lag.read_to_end(rows, channel.request(lag.tail_request(rows, led), version))
+    return rows
 
 
 def end_offsets(cluster: Cluster, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

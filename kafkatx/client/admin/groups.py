@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from kafkatx.client.admin.destinations import Destinations
 from kafkatx.client.deferreds import deferred, gather_by_key
@@ -11,12 +12,14 @@ from kafkatx.clientcore.admin import lag
 from kafkatx.clientcore.admin.group_description import GroupDescription, from_classic, from_consumer
 from kafkatx.clientcore.admin.groups import GroupListing
 from kafkatx.clientcore.admin.lag import Progress
+from kafkatx.clientcore.consumer.fetch_requests import LAST_VERSION_WITH_NAMES
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata, committed_offsets
 from kafkatx.clientcore.list_offsets import LATEST
-from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.errors import ErrorCode, KafkaTXError, RequestError
 from kafkatx.types import BrokerNode, TopicPartition
 from kafkatx.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kafkatx.wire.messages.describe_groups import DescribeGroupsRequest
+from kafkatx.wire.messages.fetch import FetchRequest
 from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.offset_fetch import OffsetFetchRequest
 
@@ -136,4 +139,14 @@ class Groups:
         topics = sorted({at.topic for at in partitions})
         with_leader = lag.with_leader(partitions, await self._destinations.describe(topics)) if topics else []
         found = await self._destinations.offsets(dict.fromkeys(with_leader, LATEST))
-        return lag.progress(partitions, committed, {at: offset for at, (offset, _) in found.items()})
+        rows = lag.progress(partitions, committed, {at: offset for at, (offset, _) in found.items()})
+        almost_read = lag.almost_read(rows)
+        with suppress(KafkaTXError):  # the offsets are known without
+            leaders = await self._destinations.leaders(almost_read) if almost_read else {}
+            for node_id, led in leaders.items():
+                version = min(
+                    await self._destinations.version(node_id, FetchRequest), LAST_VERSION_WITH_NAMES
+                )
+                fetched = await self._destinations.node(node_id, lag.tail_request(rows, led), version)
+                rows = lag.read_to_end(rows, fetched)
+        return rows

@@ -314,7 +314,11 @@ class Source:
         if not stream.idle or place not in self._assigned:
             return False
         # The last offsets may be those of transactions' markers, which no stream sees.
-        return await self._consumer.position(place) >= end and stream.idle
+        position = await self._consumer.position(place)
+        if position < end or not stream.idle:
+            return False
+        stream.status.source_next = max(stream.status.source_next, position)
+        return True
 
     def update_ends(self) -> None:
         """Note the ends of the source's logs, as far as fetches have told them, in the streams' status."""

@@ -20,8 +20,8 @@ from kafkatx.clientcore.admin.lag import (
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata
 from kafkatx.clientcore.metadata import ClusterMetadata, PartitionMetadata, TopicMetadata
 from kafkatx.records.builder import build_values
-from kafkatx.records.control import Marker, build_marker
-from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.records.control import build_marker
+from kafkatx.types import BrokerNode, Marker, TopicPartition
 from kafkatx.wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)

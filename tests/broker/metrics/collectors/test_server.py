@@ -61,7 +61,7 @@ class ServerCollectorTests(ScrapeTestCase):
     def test_refused(self) -> None:
         """A request that is refused as a whole is counted by its error; so is a fault of ours."""
         errors = "kafka_network_requestmetrics_errors_total"
-        route = self.dispatch._route(16, 4)
+        route = self.dispatch._route(16, 4, None)
         assert route is not None
 
         def refuse(error: Exception) -> Any:

@@ -6,8 +6,10 @@ import time
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.handlers import SERVED
 from kafkatx.testing import EmbeddedBroker
 
 GROUPS_SINCE = (0, 9)
@@ -27,8 +29,30 @@ PINS = (
 )
 """Releases of Apache Kafka whose table of versions the client has built in."""
 
+NOT_SERVED = {
+    **dict.fromkeys((4, 5, 6, 7, 56, 58, 67), "between brokers"),
+    **dict.fromkeys((38, 39, 40, 41), "delegation tokens"),
+    **dict.fromkeys((64, 80, 81), "the quorum of KRaft"),
+}
+"""APIs of these releases that the broker has not."""
+
 SENT = [b"1", b"2", b"3"]
 WAIT_S = 30.0
+
+
+class TableTests(SynchronousTestCase):
+    def test_served(self) -> None:
+        """All versions that a client may send to Apache Kafka 4.0 or older are served, but for some APIs."""
+        served = {line.api.key: line.api.versions for line in SERVED}
+        missing = {
+            (key, version)
+            for release, table in BROKER_API_VERSIONS.items()
+            if release <= PINS[-1]
+            for key, (oldest, newest) in table.items()
+            for version in range(oldest, newest + 1)
+            if version not in served.get(key, ()) and key not in NOT_SERVED
+        }
+        self.assertEqual(missing, {(27, 0)}, "WriteTxnMarkers 0 comes from brokers of Kafka 2.7 and older")
 
 
 class PinnedVersionsTests(SynchronousTestCase):

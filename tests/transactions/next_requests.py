@@ -1,6 +1,6 @@
 """The answer to each request in each state of a transactional id, in both versions of transactions.
 
-:mod:`tests.transactions.test_next_requests` asks the machine, and :mod:`tests.interop.next_requests` brokers
+:mod:`tests.transactions.test_next_requests` asks the machine, :mod:`tests.integration.next_requests` brokers
 of kafkatx and of Apache Kafka. An answer is the name of an error, or ``OK``. Where a producer id and an epoch
 are told, it is the difference of that epoch to the one that the producer was told last, such as ``+1``.
 """

@@ -174,18 +174,22 @@ class MembersTests(BrokerCase):
         self.check("consumer")
 
 
+MIN_ISR = ["min.insync.replicas", "1", "broker defaults"]
+"""The setting that is always set for all brokers."""
+
+
 class ConfigsTests(BrokerCase):
     def test_topic(self) -> None:
         """Settings are made, shown with where they come from, judged, and undone; partitions are added."""
         self.run_command("configs", "alter", "-t", self.topic, "--set", "retention.ms=777")
-        self.assertEqual(
-            self.rows("configs", "describe", "-t", self.topic), [["retention.ms", "777", "topic"]]
-        )
+        described = self.rows("configs", "describe", "-t", self.topic)
+        self.assertEqual(described, [MIN_ISR, ["retention.ms", "777", "topic"]])
         self.run_command("configs", "alter", "-t", self.topic, "--set", "retention.ms=888", "--dry-run")
         self.run_command(
             "topics", "alter", self.topic, "-p", "5", "-c", "segment.ms=999", "-d", "retention.ms"
         )
-        self.assertEqual(self.rows("configs", "describe", "-t", self.topic), [["segment.ms", "999", "topic"]])
+        described = self.rows("configs", "describe", "-t", self.topic)
+        self.assertEqual(described, [MIN_ISR, ["segment.ms", "999", "topic"]])
         self.produce(4)
         self.assertEqual(self.run_command("consume", self.topic, "-p", "4", "-e"), "x\n")
 
@@ -197,9 +201,8 @@ class ConfigsTests(BrokerCase):
             self.run_command("configs", "alter", *whose, "--set", f"{name}={value}")
         mine = ["configs", "describe", "--broker", BROKER_ID, name]
         self.assertEqual(self.rows(*mine), [[name, "15002", "broker"]])
-        self.assertEqual(
-            self.rows("configs", "describe", "--broker-defaults"), [[name, "15001", "broker defaults"]]
-        )
+        described = self.rows("configs", "describe", "--broker-defaults")
+        self.assertEqual(described, [[name, "15001", "broker defaults"], MIN_ISR])
         self.run_command("configs", "alter", "--broker", BROKER_ID, "--delete", name)
         self.assertEqual(self.rows(*mine), [[name, "15001", "broker defaults"]])
 

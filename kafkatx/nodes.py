@@ -1,6 +1,8 @@
-"""A live broker, and the addresses of its listeners."""
+"""A live broker, the addresses of its listeners, and its process."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import attrs
 
@@ -21,6 +23,32 @@ class Endpoint:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.listener}://{host}:{self.port}"
+
+
+@attrs.frozen
+class BrokerProcess:
+    """The process of a broker, by which another one can tell that it has ended.
+
+    :ivar boot_id: the boot of its machine; empty if that is not known.
+    :ivar locks: for each log dir that it has locked, by path, the lock file: ``DEVICE:INODE``.
+    """
+
+    pid: int
+    boot_id: str
+    locks: Mapping[str, str]
+
+    def has_taken(self, other: BrokerProcess) -> bool:
+        """Return True if this process holds all the locks that the other one held, which has ended then.
+
+        A lock file is the same if its device and inode are, within one boot. That of a copied data directory
+        is another file, and its lock says nothing about the original.
+        """
+        held = set(self.locks.values())
+        known = bool(self.boot_id) and bool(other.locks)
+        return known and self.boot_id == other.boot_id and held.issuperset(other.locks.values())
+
+    def __str__(self) -> str:
+        return f"process {self.pid} with log.dirs={','.join(self.locks)} (boot {self.boot_id or 'unknown'})"
 
 
 @attrs.frozen

@@ -185,6 +185,12 @@ class ClusterState:
 
     An older state that names the broker trusts a log that may have lost records.
     """
+    stale_epochs: Mapping[int, int] = MappingProxyType({})
+    """By broker id, live or not: the epoch of its last registration with logs that do not continue its last
+    life, a copy of a data directory for example.
+
+    They are among ``lost_epochs``. No broker is elected by an older state that names it.
+    """
 
     def has_live(self, broker_id: int, topic_partition: TopicPartition) -> bool:
         """Return True if a broker is live, and its replica of a partition is not offline."""

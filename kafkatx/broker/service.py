@@ -24,6 +24,7 @@ from kafkatx.broker.listeners.limits import limits_of
 from kafkatx.broker.listeners.ports import Listeners
 from kafkatx.broker.replica.controlled_shutdown import ControlledShutdown
 from kafkatx.broker.replica.logs.boot_id import BootRecord
+from kafkatx.broker.replica.logs.broker_life import ProcessLife
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import bracketed
@@ -98,6 +99,7 @@ class BrokerService(Service):
         self._peer_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
         self.broker = _make_broker(config, parts, reactor, self._threads, self._peer_endpoint)
         self.halted = self.broker.replicas.halted
+        self._life = ProcessLife(self.broker.store.dirs, self._threads, self.broker.topics.distrust)
         self._dispatch = Dispatch(self.broker, parts.served)
         self._served = parts.served
         self._factory = KafkaServerFactory(
@@ -228,7 +230,7 @@ class BrokerService(Service):
             self._auditor.start()
 
     async def _register(self) -> None:
-        """Announce this broker; tell if its machine has gone down since its logs were closed."""
+        """Announce this broker, and whether its logs may lack records that it has acknowledged."""
         broker = self.broker
         log_dirs = [one for one in broker.store.dirs if one.error is None]
         ids, paths = [one.directory_id for one in log_dirs], [one.path for one in log_dirs]
@@ -238,7 +240,7 @@ class BrokerService(Service):
         clean = broker.store.closed_cleanly or await self._boot.is_same(paths)
         if not clean:
             broker.topics.distrust()
-        await self._unless_stopped(broker.metadata.register(ids, clean))
+        await self._unless_stopped(broker.metadata.register(ids, clean, self._life))
         await self._boot.note(paths)  # not before: the cluster must have been told
 
     def _unless_stopped(self, step: Deferred[None]) -> Deferred[None]:
@@ -340,6 +342,7 @@ class BrokerService(Service):
                 await self._tasks.record()
                 await self._tasks.checkpoint_high_watermarks()
                 await self.broker.store.close()
+                await self._life.end()
                 self.broker.topics.partitions.clear()  # the files are closed with their last reference
                 if not self.broker.replicas.halted.called:
                     self._log.info("kafkatx has stopped: every log is flushed")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from zope.interface import Attribute, Interface
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from kafkatx.acls import AclBinding
     from kafkatx.errors import ErrorCode, RequestError
+    from kafkatx.nodes import BrokerProcess
     from kafkatx.types import (
         BrokerNode,
         ClusterDelta,
@@ -35,6 +36,36 @@ ConfigChange: TypeAlias = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 It is pure: a store may call it more than once, and off the reactor thread.
 """
+
+
+class BrokerLife(Protocol):
+    """The life of this process: who it is, and whether its logs are those of the broker's last life.
+
+    :ivar lives: the random text of this life by ``directory.id``, for the log dirs that have recorded it.
+    :ivar ended: the same for the end of this life, when the logs are closed; empty before.
+    """
+
+    @property
+    def lives(self) -> Mapping[str, str]:
+        """See above."""
+
+    @property
+    def ended(self) -> Mapping[str, str]:
+        """See above."""
+
+    def process(self) -> BrokerProcess:
+        """Return this process, with the locks that it holds now."""
+
+    def begin(self, lives: Mapping[str, str], closed: Collection[str]) -> Deferred[bool]:
+        """Compare the log dirs with the broker's last registered life, and record this life in them.
+
+        It is called before each registration. If the logs do not continue that life, the broker trusts none
+        of them from then on.
+
+        :param lives: the last registered life by ``directory.id``.
+        :param closed: the dirs whose logs were closed at the end of that life.
+        :return: fires with True, on the disk, if the logs continue the last life, or there was none.
+        """
 
 
 class IMetadataStore(Interface):
@@ -66,7 +97,9 @@ class IMetadataStore(Interface):
             data that belongs to it; with SettingError if the store cannot be reached or used.
         """
 
-    def register(directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
+    def register(
+        directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+    ) -> Deferred[None]:
         """Announce that this broker serves: its logs are open, and it can be given partitions to lead.
 
         After a lost session the store registers the broker again by itself.
@@ -76,7 +109,11 @@ class IMetadataStore(Interface):
         :param clean: False if the logs may lack records that this broker has acknowledged: its machine went
             down before it had stopped in order. It leaves the in-sync replicas of each partition that have
             another member.
-        :return: fires with None; fails with SettingError, which names it, if another broker has this id.
+        :param life: this process, and the past of its logs. A past life that is still registered is replaced
+            at once only if this process has its locks. If the logs do not continue the life that was
+            registered last, no state from before counts this broker as in sync. None: nothing is known.
+        :return: fires with None; fails with SettingError, which names it, if another broker has this id, or
+            another process is this broker.
         """
 
     def begin_stopping() -> Deferred[None]:

@@ -48,6 +48,10 @@ class ILogDir(Interface):
     )
     logs: Mapping[TopicPartition, IPartitionLog] = Attribute("The logs that are, or were, in it.")
     incoming: Mapping[TopicPartition, IIncomingLog] = Attribute("The logs that are being moved into it.")
+    lock: str = Attribute(
+        "The file by whose lock this process has the dir, DEVICE:INODE; empty if it has not got it."
+    )
+    emptied: bool = Attribute("True if it had logs before, and nothing was found in it when it was opened.")
 
 
 class ILogStore(Interface):

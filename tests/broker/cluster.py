@@ -19,6 +19,7 @@ from kafkatx.acls import AclBinding, with_changes
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ConfigChange, IMetadataStore
+from kafkatx.interfaces.metadata import BrokerLife
 from kafkatx.metadata.embedded.alone import merged
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.types import (
@@ -205,7 +206,9 @@ class FakeMetadataStore(FakeReplicas):
         known = MappingProxyType({topic.name: topic for topic in topics})
         self._before = attrs.evolve(self._before, topics=known, **changes)
 
-    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
+    def register(
+        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+    ) -> Deferred[None]:
         """Show this broker, and then the new leaders of the partitions that it is a replica of."""
         self.registered.append(tuple(directory_ids))
         node = attrs.evolve(self._node, epoch=self.count(), clean=clean)

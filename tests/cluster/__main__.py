@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from tests.cluster.copies import COPIES
 from tests.cluster.faults import ALL, DISKS
 from tests.cluster.network.namespaces import NamespaceNetwork
 from tests.cluster.network.proxies import ProxyNetwork
@@ -19,7 +20,7 @@ from tests.cluster.workload import RATE
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; print progress and a report; return 0 if nothing was found."""
-    known = {fault.__name__: fault for fault, _ in (*ALL, *OPERATIONS, *DISKS, *SECURE)}
+    known = {fault.__name__: fault for fault, _ in (*ALL, *OPERATIONS, *COPIES, *DISKS, *SECURE)}
     parser = argparse.ArgumentParser("python -m tests.cluster", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="minutes of faults (default: 60)")
     parser.add_argument("--seed", type=int, default=None, help="seed of the faults (default: a new one)")

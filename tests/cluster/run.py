@@ -17,6 +17,7 @@ import attrs
 from tests.cluster.checker.checker import Figures, check
 from tests.cluster.checker.findings import Findings
 from tests.cluster.checker.wholeness import MOST_S, Sample, check_whole
+from tests.cluster.copies import COPIES
 from tests.cluster.faults import ALL as ALL_FAULTS
 from tests.cluster.faults import DISKS, Fault, Victims, choose
 from tests.cluster.network.places import Network
@@ -88,7 +89,7 @@ class Run:
         self._over = threading.Event()
         real = all(disk.real for disk in self._system.disks.values())
         self._faults = faults or [
-            *(*ALL_FAULTS, *OPERATIONS),
+            *(*ALL_FAULTS, *OPERATIONS, *COPIES),
             *(DISKS if real else ()),
             *(SECURE if secure else ()),
         ]

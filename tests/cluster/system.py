@@ -102,7 +102,8 @@ class System:
             network.place_zookeeper(place, server.client_port)
         self.disks = {broker_id: Disk(folder / f"broker-{broker_id}") for broker_id in BROKERS}
         self.addresses = {broker_id: network.place_broker(broker_id) for broker_id in BROKERS}
-        self.brokers = {broker_id: self._broker(broker_id, settings) for broker_id in BROKERS}
+        self._settings = settings
+        self.brokers = {broker_id: self._broker(broker_id) for broker_id in BROKERS}
         for disk in self.disks.values():
             self._undo.callback(disk.close)
 
@@ -193,6 +194,11 @@ class System:
                 os.kill(pid, signal.SIGKILL)
                 time.sleep(0.5)
         return time.monotonic() - begun_s
+
+    def twin(self, broker_id: int, data_dir: str) -> EmbeddedBroker:
+        """Return a second process of a broker, which is not started, with another data directory."""
+        address = f"{self.addresses[broker_id].listen.rpartition(':')[0]}:{free_port()}"
+        return self._broker_at(broker_id, address, address, data_dir)
 
     def start_later(self, broker_id: int) -> None:
         """Start a broker in a thread, again and again until it runs; it is busy meanwhile."""
@@ -314,26 +320,22 @@ class System:
             servers.append(server)
         return servers
 
-    def _broker(self, broker_id: int, settings: Mapping[str, str]) -> EmbeddedBroker:
-        address = self.addresses[broker_id]
-        listeners = {
-            "listeners": f"PLAINTEXT://{address.listen}",
-            "advertised.listeners": f"PLAINTEXT://{address.advertised}",
-        }
-        if self.security is not None:
-            listeners = self.security.broker_settings(str(broker_id), address.listen, address.advertised)
-        broker = EmbeddedBroker(
-            {
-                **settings,
-                **listeners,
-                "broker.id": broker_id,
-                "zookeeper.connect": f"{address.zookeeper}/kafka",
-            },
-            data_dir=str(self.disks[broker_id].folder),
-            run_in="process",
-        )
+    def _broker(self, broker_id: int) -> EmbeddedBroker:
+        address, folder = self.addresses[broker_id], str(self.disks[broker_id].folder)
+        broker = self._broker_at(broker_id, address.listen, address.advertised, folder)
         broker.log.keep_all()
         return broker
+
+    def _broker_at(self, broker_id: int, listen: str, advertised: str, data_dir: str) -> EmbeddedBroker:
+        listeners = {
+            "listeners": f"PLAINTEXT://{listen}",
+            "advertised.listeners": f"PLAINTEXT://{advertised}",
+        }
+        if self.security is not None:
+            listeners = self.security.broker_settings(str(broker_id), listen, advertised)
+        zookeeper = f"{self.addresses[broker_id].zookeeper}/kafka"
+        own = {"broker.id": str(broker_id), "zookeeper.connect": zookeeper}
+        return EmbeddedBroker({**self._settings, **listeners, **own}, data_dir=data_dir, run_in="process")
 
     def _start(self, broker_id: int) -> None:
         with self.network.inside(str(broker_id)):

@@ -7,10 +7,11 @@ from typing import Any, cast
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from tests.cluster.copies import COPIES
 from tests.cluster.faults import ALL, DISKS, Victims, choose
 from tests.cluster.operations import OPERATIONS
 
-FAULTS = [*ALL, *OPERATIONS, *DISKS]
+FAULTS = [*ALL, *OPERATIONS, *COPIES, *DISKS]
 
 
 class FakeSystem:

@@ -43,6 +43,10 @@ class Chances:
                 (self._restart, 6),
                 (self._freeze, 2),
                 (self._thaw, 4),
+                (self._stop, 2),
+                (self._copy, 3),
+                (self._twin, 3),
+                (self._restore, 2),
                 (self._cut, 4),
                 (self._heal, 8),
                 (self._hold, 2),
@@ -72,8 +76,11 @@ class Chances:
         world = self._world
         world.tell("all faults end")
         world.calm = True
+        for twin in list(world.twins):
+            self._kill(twin, apply_requests=False)
+            world.end_twin(twin)
         for broker_id, process in list(world.processes.items()):
-            if not process.alive or process.refused:
+            if not process.alive or process.refused or process.stopping:
                 self._kill(process, apply_requests=False)
                 process = world.start(broker_id)
             if process.frozen:
@@ -255,13 +262,13 @@ class Chances:
         self.commands = {number: each for number, each in self.commands.items() if each is not process}
 
     def _any(self) -> Process:
-        return self._random.choice(list(self._world.processes.values()))
+        return self._random.choice(self._world.every())
 
     def _victim(self) -> Process:
         """Return a process, often the controller's."""
         node = self._world.server.nodes.get(paths.CONTROLLER)
         if node is not None and self._random.random() < 0.5:
-            for process in self._world.processes.values():
+            for process in self._world.every():
                 if process.tree.session_id == node.owner:
                     return process
         return self._any()
@@ -279,6 +286,42 @@ class Chances:
                 self._world.start(broker_id)
                 return
 
+    def _stop(self) -> None:
+        """Stop a process in order."""
+        process = self._any()
+        if process.runs and process.registered:
+            self._world.tell(f"{process.name} stops in order")
+            process.stop()
+
+    def _copy(self) -> None:
+        """Copy the data of a broker, which may be running."""
+        disk = self._any().disk
+        self._world.tell(f"the data of {disk.used and disk.used.name} are copied")
+        self._world.copies.append(disk.copy())
+
+    def _twin(self) -> None:
+        """Start a process with a copy of a broker's data, made before or now; or end such a process."""
+        world = self._world
+        if world.twins and self._random.random() < 0.5:
+            twin = self._random.choice(world.twins)
+            if twin.alive:
+                world.tell(f"{twin.name} is killed")
+                self._kill(twin, self._random.random() < 0.5)
+            world.end_twin(twin)
+            return
+        if not world.copies or self._random.random() < 0.5:
+            self._copy()
+        world.start_twin(self._random.choice(world.copies).copy())
+
+    def _restore(self) -> None:
+        """Put a copy in the place of a broker's data, while it does not run."""
+        world = self._world
+        if world.copies:
+            copy = self._random.choice(world.copies).copy()
+            if not world.processes[copy.broker_id].alive:
+                world.tell(f"the data of broker {copy.broker_id} are those of life {copy.life}")
+                world.disks[copy.broker_id] = copy
+
     def _freeze(self) -> None:
         process = self._victim()
         if process.runs:
@@ -286,7 +329,7 @@ class Chances:
             process.freeze()
 
     def _thaw(self) -> None:
-        for process in self._world.processes.values():
+        for process in self._world.every():
             if process.alive and process.frozen:
                 timers_first = self._random.random() < 0.5
                 self._world.tell(f"{process.name} goes on{', with its timers' if timers_first else ''}")

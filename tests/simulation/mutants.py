@@ -25,6 +25,8 @@ from kafkatx.metadata.cluster.state.change_log import new_sequences
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.follower import Follower
 from kafkatx.metadata.controller import leaders, pieces, reconcile
+from kafkatx.metadata.layout import incarnations
+from kafkatx.nodes import BrokerProcess
 from kafkatx.types import ClusterState
 
 
@@ -150,6 +152,22 @@ MUTANTS = {
     "isr-past-life": Mutant(
         "a member of which fetches were counted in a past life is refused",
         (Edit(isr._is_member, "change.epochs.get(member, -1)", "node.epoch"),),
+    ),
+    "live-past-life": Mutant(
+        "a process takes over from a past life only if it has the locks of that",
+        (Edit(BrokerProcess.has_taken, "held.issuperset(other.locks.values())", "True"),),
+    ),
+    "stale-lives": Mutant(
+        "the logs of a broker must continue its last registered life",
+        (Edit(incarnations.stale_dirs, "last not in record.lives or not", "not"),),
+    ),
+    "copied-life": Mutant(
+        "a copy that was made while the logs were open does not continue their life",
+        (Edit(incarnations.stale_dirs, "(record.original or directory_id in past.closed)", "True"),),
+    ),
+    "stale-replicas": Mutant(
+        "no broker is elected by a state from before it came with the logs of an earlier life",
+        (Edit(leaders.Replicas.is_stale, "if not self.state.stale_epochs:", "if True:"),),
     ),
     "election-in-doubt": Mutant(
         "an election whose reply was lost is read back",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
@@ -12,7 +13,11 @@ from kafkatx.interfaces import IMetadataStore
 from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 from kafkatx.metadata.tree.memory import MemoryTree
 from kafkatx.types import BrokerNode, ClusterDelta, ClusterState, PartitionState
+from tests.metadata.cluster.lives import DiskLife
 from tests.simulation.server import SimulatedServer
+
+if TYPE_CHECKING:
+    from tests.simulation.life_rules import DataDisk
 
 TIMEOUT_S = 6.0
 """Time-out of the sessions."""
@@ -24,7 +29,7 @@ class Process:
     :param name: its name in the history, ``b1.2`` for the second life of broker 1.
     :param tell: adds a line to the history.
     :param shown: called with each change of its state.
-    :param clean: False if its machine has gone down.
+    :param disk: its data; ``disk.clean`` is False if its machine has gone down.
     :ivar clock: the clock of its store; a process that is frozen or dead is not run.
     :ivar refused: the error with which its start has failed.
     """
@@ -32,21 +37,22 @@ class Process:
     def __init__(
         self,
         server: SimulatedServer,
-        broker_id: int,
         name: str,
         now_s: float,
         new_uuid: Callable[[], uuid.UUID],
         tell: Callable[[str], None],
         shown: Callable[[Process, ClusterDelta], None],
-        clean: bool = True,
+        disk: DataDisk,
     ) -> None:
         self.name = name
-        self.broker_id = broker_id
+        self.broker_id = disk.broker_id
+        self.disk = disk
+        self.life = DiskLife(disk, "boot", lambda: str(new_uuid()))
         self.clock = Clock()
         self.clock.rightNow = now_s
         self.alive = True
         self.frozen = False
-        self.registered = False
+        self.registered = self.stopping = False
         self.refused: str | None = None
         self._tell = tell
         self.tree = MemoryTree(server.door(name), TIMEOUT_S, self.clock.seconds)
@@ -54,8 +60,8 @@ class Process:
         self._shown = shown
         self.store.subscribe(self._changed)
         self._led: tuple[ClusterState | None, list[tuple[uuid.UUID, str, int, PartitionState]]] = (None, [])
-        starting = self.store.start(BrokerNode(broker_id, f"h{broker_id}", 9092))
-        starting.addCallback(lambda _: self.store.register([f"directory-{broker_id}"], clean))
+        starting = self.store.start(BrokerNode(self.broker_id, f"h{self.broker_id}", 9092))
+        starting.addCallback(lambda _: self.store.register([disk.directory_id], disk.clean, self.life))
         starting.addCallbacks(self._started, self._failed)
 
     @property
@@ -90,6 +96,12 @@ class Process:
         """End the process without a word."""
         self.alive = False
         self.tree.link.kill(apply_requests)
+
+    def stop(self) -> None:
+        """Stop in order: close the logs, and end the session."""
+        self.registered, self.stopping = False, True
+        self.life.end()
+        self.store.stop().addBoth(lambda _: self.kill(True))
 
     def freeze(self) -> None:
         """Stop the process for a while (SIGSTOP)."""

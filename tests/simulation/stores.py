@@ -132,6 +132,8 @@ class StoreRules:
                 node = live.get(each.leader)
                 able = set(each.replicas) & (set(each.isr) or set(each.replicas)) & live.keys()
                 able = {one for one in able if (name, number) not in offline.get(one, ())}
+                stale = processes[0].store.state.stale_epochs
+                able = set() if all(each.revision <= stale.get(one, -1) for one in each.isr) else able
                 if able and (node is None or each.revision <= node.epoch):
                     raise Violation(f"no broker leads {name}-{number}: {each}")
         for process in processes:
@@ -140,7 +142,9 @@ class StoreRules:
                 raise Violation(f"{process.name} is fenced")
             if state.brokers != live:
                 raise Violation(f"{process.name} knows the brokers {state.brokers}, not {live}")
-            if state.offline != offline or state.lost_epochs != processes[0].store.state.lost_epochs:
+            first = processes[0].store.state
+            known = (state.lost_epochs, state.stale_epochs)
+            if state.offline != offline or known != (first.lost_epochs, first.stale_epochs):
                 raise Violation(f"{process.name} knows {state.offline} and {state.lost_epochs}")
             if state.topics.keys() != expected.topics.keys():
                 raise Violation(

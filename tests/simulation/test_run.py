@@ -19,7 +19,7 @@ class RunTests(SynchronousTestCase):
     def test_past_controller(self) -> None:
         """A controller that was deposed writes nothing: this seed finds the mutant ``controller-epoch``."""
         try:
-            run(27)
+            run(18)
         except Failed as failed:
             self.fail(str(failed))
 
@@ -53,6 +53,11 @@ class MutantTests(SynchronousTestCase):
     def test_in_sync_replicas(self) -> None:
         """A change of in-sync replicas that is refused, though it was made, is found."""
         self.assertIn("but was made", str(self.failed("isr-in-doubt", 10).violation))
+
+    def test_lives(self) -> None:
+        """Other processes of a broker, and other data, are found wherever a rule about them is missing."""
+        for name in ("live-past-life", "copied-life", "stale-replicas"):
+            self.failed(name, 5)
 
     def test_sources(self) -> None:
         """Each mutant fits the source of today, and is gone after its time."""

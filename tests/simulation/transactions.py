@@ -24,6 +24,7 @@ from kafkatx.metadata.layout.partition_states import StateNode
 from kafkatx.types import NO_LEADER, TopicPartition
 from tests.simulation.isr_rules import IsrRules
 from tests.simulation.isr_rules import Violation as Violation
+from tests.simulation.life_rules import LifeRules
 from tests.simulation.server import OPERATOR, SimulatedServer, Transaction
 
 CONFIGS = "/config/topics/"
@@ -51,9 +52,10 @@ class TransactionRules:
     :ivar created: the ids of all topics that ever were.
     """
 
-    def __init__(self, server: SimulatedServer, isr: IsrRules) -> None:
+    def __init__(self, server: SimulatedServer, isr: IsrRules, lives: LifeRules) -> None:
         self._server = server
         self._isr = isr
+        self._lives = lives
         self._topics: dict[str, _Topic] = {}
         self._marks: dict[str, int] = {}
         self.elected: dict[int, tuple[int, int]] = {}
@@ -113,6 +115,7 @@ class TransactionRules:
                     self._check_state(transaction, partition.topic, partition.partition, state, leads)
         if states:
             self._isr.check(transaction, states, leads)
+            self._lives.check(transaction, states, leads)
             _require(len(records) == 1, f"{len(records)} change records with {len(states)} states")
             recorded = {
                 (each.topic, each.partition): (each.node, each.partition_epoch) for each in records[0].states

@@ -22,6 +22,7 @@ from kafkatx.metadata.layout import paths
 from kafkatx.metadata.layout.changes import ChangeRecord
 from kafkatx.types import ClusterDelta
 from tests.simulation.isr_rules import IsrRules
+from tests.simulation.life_rules import DataDisk, LifeRules
 from tests.simulation.process import Process
 from tests.simulation.server import SimulatedServer, Transaction
 from tests.simulation.stores import StoreRules
@@ -39,6 +40,8 @@ class World:
 
     :ivar random: the source of chance.
     :ivar processes: the current process of each broker, dead or alive.
+    :ivar twins: other processes that are the same brokers, with copies of their data.
+    :ivar disks: the data of each broker; *copies*: copies of them that were made.
     :ivar history: what has happened, a line each.
     :ivar calm: True when faults are over.
     :ivar over: True after the run, when the garbage collector ends what was under way.
@@ -51,9 +54,13 @@ class World:
         self.server = SimulatedServer(self.clock)
         self.server.committed = self._committed
         self.isr = IsrRules(self.server)
-        self.transactions = TransactionRules(self.server, self.isr)
+        self.lives = LifeRules(self.server)
+        self.transactions = TransactionRules(self.server, self.isr, self.lives)
         self.stores = StoreRules(self.server, self.isr)
         self.processes: dict[int, Process] = {}
+        self.twins: list[Process] = []
+        self.copies: list[DataDisk] = []
+        self.disks = {broker_id: DataDisk(broker_id) for broker_id in range(1, BROKERS + 1)}
         self.calm = False
         self.over = False
         self._limits = trimmer.MOST_RECORDS, trimmer.KEPT_RECORDS
@@ -105,20 +112,35 @@ class World:
 
     def running(self) -> list[Process]:
         """Return the processes that are neither dead nor frozen."""
-        return [process for process in self.processes.values() if process.runs]
+        return [process for process in self.every() if process.runs]
+
+    def every(self) -> list[Process]:
+        """Return all processes, dead or alive."""
+        return [*self.processes.values(), *self.twins]
 
     def start(self, broker_id: int) -> Process:
         """Start a broker that does not run."""
         if broker_id in self.processes:
             self._dead.append(self.processes[broker_id])  # not garbage: the end of its coroutines would show
-        self._lives[broker_id] += 1
-        name = f"b{broker_id}.{self._lives[broker_id]}"
-        self.tell(f"{name} starts")
-        clean = self.random.random() < 0.8
-        process = Process(
-            self.server, broker_id, name, self.now_s, self.new_uuid, self.tell, self._shown, clean
-        )
-        self.processes[broker_id] = process
+        process = self.processes[broker_id] = self._process(self.disks[broker_id])
+        return process
+
+    def start_twin(self, copy: DataDisk) -> None:
+        """Start a process with a copy of a broker's data."""
+        self.twins.append(self._process(copy))
+
+    def end_twin(self, twin: Process) -> None:
+        """Forget a process that has a copy of a broker's data, and that is dead."""
+        self.twins.remove(twin)
+        self._dead.append(twin)
+
+    def _process(self, disk: DataDisk) -> Process:
+        self._lives[disk.broker_id] += 1
+        name = f"b{disk.broker_id}.{self._lives[disk.broker_id]}"
+        disk.clean = self.random.random() < 0.8
+        self.tell(f"{name} starts, with the data of life {disk.life}")
+        process = Process(self.server, name, self.now_s, self.new_uuid, self.tell, self._shown, disk)
+        self.lives.processes[name] = disk.used = process
         return process
 
     def advance(self, seconds: float) -> None:
@@ -136,7 +158,7 @@ class World:
                 self.check()
                 return
             self._run(self.clock)
-            for process in list(self.processes.values()):
+            for process in self.every():
                 if process.runs:
                     self._run(process.clock)
             self.check()
@@ -147,7 +169,7 @@ class World:
         :raises Violation: an invariant does not hold any more.
         """
         if self._violation is None:
-            self.stores.check(list(self.processes.values()))
+            self.stores.check(self.every())
         else:
             raise self._violation
 
@@ -163,7 +185,7 @@ class World:
 
     def _set_time(self, now_s: float) -> None:
         self.clock.rightNow = now_s
-        for process in self.processes.values():
+        for process in self.every():
             process.clock.rightNow = now_s
 
     def _run(self, clock: Clock) -> None:
@@ -194,6 +216,7 @@ class World:
         elections = len(self.transactions.elected)
         try:
             self.transactions.check(transaction)
+            self.lives.registered(transaction, transaction.operations)
             if len(self.transactions.elected) > elections and not self.calm and self.random.random() < 0.2:
                 self.depose(self.random.random() * 4)
         except Violation as violation:

@@ -51,7 +51,7 @@ class LogDir:
     :ivar logs: the logs in it; when it goes offline they stay here, and cannot be used any more.
     :ivar error: why it is offline; None if it is online.
     :ivar arriving: logs that are about to be moved here: checkpoints include them already.
-    :ivar incoming: as ILogDir says.
+    :ivar incoming: as ILogDir says; *emptied* as well.
     :param on_offline: called in the reactor thread, once.
     :param high_watermarks: those of the store's logs.
     """
@@ -72,6 +72,7 @@ class LogDir:
         self.error: OSError | None = None
         self.arriving: dict[TopicPartition, FileLog] = {}
         self.incoming: dict[TopicPartition, IncomingLog] = {}
+        self.emptied = False
         self._removals: set[IDelayedCall] = set()
         self._clock = clock
         self._on_offline = on_offline
@@ -89,6 +90,11 @@ class LogDir:
     def directory_id(self) -> str:
         """See ILogDir."""
         return self.files.directory_id
+
+    @property
+    def lock(self) -> str:
+        """See ILogDir."""
+        return self.files.lock_id
 
     def run(self, function: Callable[[], T], doing: str) -> Deferred[T]:
         """Call a function in the dir's worker; :meth:`report` its OSError.

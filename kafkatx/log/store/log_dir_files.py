@@ -87,6 +87,14 @@ class LogDirFiles:
         self._check_owner()
 
     @property
+    def lock_id(self) -> str:
+        """The lock file that this broker holds, as ``DEVICE:INODE``; empty if it holds none."""
+        if self._lock is None:
+            return ""
+        found = os.fstat(self._lock.fileno())
+        return f"{found.st_dev}:{found.st_ino}"
+
+    @property
     def locked(self) -> bool:
         """True if this broker has locked the dir."""
         return self._lock is not None

@@ -4,9 +4,13 @@ It touches the tree and the clock. One transaction writes the broker's node, its
 lease and, if it has any, its offline replicas; its id (the czxid of the broker's node) is the broker's epoch.
 The node lives as long as the session: a new session registers again.
 
-A broker that stopped without a word is still registered until its session times out. It is told by the
-``directory.id`` of its log dirs, which this process has locked: that node is deleted, and ``/controller``
-with it if it is of the same session. A node of another broker is left alone.
+A broker that stopped without a word is still registered until its session times out. If this process holds
+all the locks that it held (``BrokerProcess.has_taken``), it has ended: its node is deleted, and with it
+``/controller`` if that is of the same session. Any other node is left alone until its session ends: it may be
+that of another broker, or this process may have a copy of its log dirs.
+
+Each registration notes the life of the log dirs (:mod:`kafkatx.metadata.layout.incarnations`). If they do not
+continue the life that was registered before, the broker is *stale*: no older state counts it as in sync.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from twisted.logger import Logger
 
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import ITree
+from kafkatx.interfaces.metadata import BrokerLife
 from kafkatx.interfaces.nodes import (
     BadVersion,
     Check,
@@ -38,7 +43,13 @@ from kafkatx.metadata.cluster.state.requests import read
 from kafkatx.metadata.cluster.state.view import View
 from kafkatx.metadata.layout import brokers, paths
 from kafkatx.metadata.layout.fields import UnreadableNode
-from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, encode_offline
+from kafkatx.metadata.layout.incarnations import (
+    Incarnation,
+    PastLives,
+    decode_incarnation,
+    decode_lives,
+    encode_offline,
+)
 from kafkatx.nodes import Endpoint
 from kafkatx.types import BrokerNode, TopicPartition
 
@@ -65,12 +76,16 @@ class Registered:
     :ivar epoch: czxid of its node.
     :ivar version: version of its incarnation, before the broker begins to stop.
     :ivar content: content of that.
+    :ivar lives: the lives that it has noted.
+    :ivar lives_version: version of their node.
     """
 
     session_id: int
     epoch: int
     version: int
     content: Incarnation
+    lives: PastLives
+    lives_version: int
 
 
 class Registration:
@@ -104,6 +119,7 @@ class Registration:
         self.offline: frozenset[TopicPartition] = frozenset()
         self._clean = True
         self._node: BrokerNode | None = None
+        self._life: BrokerLife | None = None
         self._directories: tuple[str, ...] = ()
         self._registered: Registered | None = None
         self._first: Deferred[None] | None = None
@@ -127,16 +143,24 @@ class Registration:
             return None
         return registered
 
-    def register(self, node: BrokerNode, directories: tuple[str, ...], clean: bool = True) -> Deferred[None]:
+    def register(
+        self,
+        node: BrokerNode,
+        directories: tuple[str, ...],
+        clean: bool = True,
+        life: BrokerLife | None = None,
+    ) -> Deferred[None]:
         """Register the broker, and do so again whenever that is necessary.
 
         :param clean: False if its logs may lack acknowledged records. The first registration says so; the
             epoch of that is kept in the incarnations of all later ones.
+        :param life: this process; None: nothing is told of it, and it takes over from no other.
         :return: fires when it is registered; fails with SettingError if another broker keeps its id.
         """
         self._node = node
         self._directories = directories
         self._clean = clean
+        self._life = life
         self._deadline_s = self._clock.seconds() + self._tree.session_timeout_s + MARGIN_S
         first = self._first = Deferred()
         self.ensure()
@@ -170,6 +194,18 @@ class Registration:
                 pass  # it was told before, or another life has registered
             except (TreeError, TimeoutError) as error:
                 self._log.info("the cluster was not told that this broker stops: {error}", error=error)
+            await self._note_end(node, registered)
+
+    async def _note_end(self, node: BrokerNode, registered: Registered) -> None:
+        """Note that the logs are closed: then a copy of them is as good as they are."""
+        if self._life is None or not self._life.ended:
+            return
+        content = registered.lives.following(self._life.ended, closed=True).encode()
+        setting = SetData(paths.lives(node.id), content, registered.lives_version)
+        try:
+            await self._tree.multi([setting]).addTimeout(STOP_S, self._clock)
+        except (TreeError, TimeoutError) as error:
+            self._log.info("the cluster was not told that the logs are closed: {error}", error=error)
 
     async def _run(self, node: BrokerNode) -> None:
         try:
@@ -244,27 +280,35 @@ class Registration:
         # the version of the incarnation tells whether another broker has registered meanwhile
         own = paths.incarnation(node.id)
         incarnation = await read(tree, own)
-        if incarnation is None:
-            content, version = Incarnation(node.host, self._clean), 0
-            operations.append(Create(own, content.encode()))
-        else:
-            past, version = _decoded(own, incarnation[0]), incarnation[1].version + 1
-            content = past.following(node.host, self._clean, incarnation[1].mzxid)
-            operations.append(SetData(own, content.encode(), version - 1))
-        if self.stopping and self._clean:  # as a broker that begins to stop later does
-            operations.append(SetData(own, evolve(content, stopping=True).encode(), version))
+        lives, lives_version = await self._past_lives(node.id)
         found = await read(tree, path)
         lease = await tree.exists(paths.lease(node.id))
         offline = await tree.exists(paths.offline(node.id))
         if found is not None:
             if found[1].ephemeral_owner == session_id and lease is not None and incarnation is not None:
                 # the reply to this multi was lost
-                known = incarnation[1].version - past.stopping
-                return Registered(session_id, found[1].czxid, known, evolve(past, stopping=False))
+                past = _decoded(own, incarnation[0])
+                known, content = incarnation[1].version - past.stopping, evolve(past, stopping=False)
+                return Registered(session_id, found[1].czxid, known, content, lives, lives_version)
             if found[1].ephemeral_owner != session_id:
                 self._check_past_life(node.id, found[0])
                 operations += await self._end_past_controller(found[1].ephemeral_owner)
             operations.append(Delete(path))
+        if self._life is not None:
+            stale = not await self._life.begin(lives.lives, lives.closed)
+            lives, lives_version = lives.following(self._life.lives, closed=False), lives_version + 1
+            operations.append(_written(paths.lives(node.id), lives.encode(), lives_version))
+        else:
+            stale = False
+        clean = self._clean and not stale
+        if incarnation is None:
+            content, version = Incarnation(node.host, clean, stale=stale), 0
+        else:
+            past, version = _decoded(own, incarnation[0]), incarnation[1].version + 1
+            content = past.following(node.host, clean, incarnation[1].mzxid, stale)
+        operations.append(_written(own, content.encode(), version))
+        if self.stopping and clean:  # as a broker that begins to stop later does
+            operations.append(SetData(own, evolve(content, stopping=True).encode(), version))
         if lease is not None:
             operations.append(Delete(paths.lease(node.id)))
         if offline is not None:
@@ -279,17 +323,42 @@ class Registration:
         ]
         stat = (await tree.multi(operations))[-1]
         assert isinstance(stat, NodeStat)
-        return Registered(session_id, stat.czxid, version, content)
+        return Registered(session_id, stat.czxid, version, content, lives, lives_version)
+
+    async def _past_lives(self, broker_id: int) -> tuple[PastLives, int]:
+        """Return the lives that were registered last, and the version of their node; -1: there is none."""
+        path = paths.lives(broker_id)
+        found = await read(self._tree, path)
+        if found is None:
+            return PastLives(), -1
+        try:
+            return decode_lives(path, found[0]), found[1].version
+        except UnreadableNode:
+            return PastLives(dict.fromkeys(self._directories, "")), found[1].version  # nothing continues it
 
     def _check_past_life(self, broker_id: int, data: bytes) -> None:
+        """Check that the process of a registration has ended.
+
+        :raises IdInUse: it may be running.
+        """
         try:
             other = brokers.decode(broker_id, paths.broker(broker_id), data)
         except UnreadableNode as error:
             raise IdInUse(f"broker.id={broker_id}: another broker is registered with it: {error}") from None
+        at = f"at {other.endpoints[0].host}:{other.endpoints[0].port}"
+        if other.process is not None:
+            at += f", {other.process}"
         if not set(other.directories) & set(self._directories):
             raise IdInUse(
-                f"broker.id={broker_id}: another broker is registered with it, at"
-                f" {other.endpoints[0].host}:{other.endpoints[0].port}; give each broker an id of its own"
+                f"broker.id={broker_id}: another broker is registered with it, {at}; give each broker an id"
+                " of its own"
+            )
+        own = None if self._life is None else self._life.process()
+        if own is None or other.process is None or not own.has_taken(other.process):
+            raise IdInUse(
+                f"broker.id={broker_id}: this broker is registered {at}; it runs, or its session has not"
+                f" ended. This is {own or 'another process'}: if that one runs, this one has a copy of its"
+                " data and must not be started"
             )
         self._log.info("broker {id} takes over from its past life, which was killed", id=broker_id)
 
@@ -310,8 +379,14 @@ class Registration:
             directories=self._directories,
             internal=None if node.internal is None else Endpoint("INTERNAL", *node.internal),
             http=node.http,
+            process=None if self._life is None else self._life.process(),
         )
         return registration.encode(self._version)
+
+
+def _written(path: str, data: bytes, version: int) -> Operation:
+    """Return the operation that makes a node of this version of it."""
+    return Create(path, data) if version == 0 else SetData(path, data, version - 1)
 
 
 def _decoded(path: str, data: bytes) -> Incarnation:

@@ -19,6 +19,7 @@ from zope.interface import implementer
 from kafkatx.acls import AclBinding
 from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange, IMetadataStore, ITree
+from kafkatx.interfaces.metadata import BrokerLife
 from kafkatx.interfaces.nodes import SessionState, TreeError
 from kafkatx.metadata.cluster import cluster_nodes
 from kafkatx.metadata.cluster.commands import producer_ids
@@ -178,13 +179,15 @@ class ClusterMetadataStore:
             self._tree, self._options.where, broker_id, lambda: id_text(self._random_id())
         )
 
-    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
+    def register(
+        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+    ) -> Deferred[None]:
         """Create this broker's node, and again after each lost session."""
-        return Deferred.fromCoroutine(self._register(tuple(directory_ids), clean))
+        return Deferred.fromCoroutine(self._register(tuple(directory_ids), clean, life))
 
-    async def _register(self, directory_ids: tuple[str, ...], clean: bool) -> None:
+    async def _register(self, directory_ids: tuple[str, ...], clean: bool, life: BrokerLife | None) -> None:
         node = self._started_node()
-        await self._registration.register(node, directory_ids, clean)
+        await self._registration.register(node, directory_ids, clean, life)
         await self._view.until(lambda: not self.state.fenced and self.state.controller_id >= 0, SEEN_S)
         if self.state.controller_id < 0:
             self._log.warn(

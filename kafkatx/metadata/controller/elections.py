@@ -34,10 +34,10 @@ def elect(
     replicas = Replicas(state)
     writes: list[StateWrite] = []
     answers: Answers = {}
-    for one in _in_need(state, deleting, kind) if partitions is None else dict.fromkeys(partitions):
+    for one in _in_need(replicas, deleting, kind) if partitions is None else dict.fromkeys(partitions):
         try:
             partition = _found(state, deleting, one)
-            if not _needs(partition, kind):
+            if not _needs(partition, kind, replicas):
                 raise RequestError(
                     ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
                 )
@@ -79,18 +79,18 @@ def imbalanced(state: ClusterState, deleting: Collection[str], percentage: int) 
     return found
 
 
-def _in_need(state: ClusterState, deleting: Collection[str], kind: ElectionKind) -> Iterator[TopicPartition]:
-    for name, topic in state.topics.items():
+def _in_need(replicas: Replicas, deleting: Collection[str], kind: ElectionKind) -> Iterator[TopicPartition]:
+    for name, topic in replicas.state.topics.items():
         if name not in deleting:
             for number, partition in enumerate(topic.partitions):
-                if _needs(partition, kind):
+                if _needs(partition, kind, replicas):
                     yield TopicPartition(name, number)
 
 
-def _needs(partition: PartitionState, kind: ElectionKind) -> bool:
+def _needs(partition: PartitionState, kind: ElectionKind, replicas: Replicas) -> bool:
     if kind is ElectionKind.PREFERRED:
         return partition.leader != next(iter(partition.replicas), None)
-    return partition.leader < 0
+    return partition.leader < 0 or replicas.is_stale(partition)
 
 
 def _found(state: ClusterState, deleting: Collection[str], one: TopicPartition) -> PartitionState:
@@ -111,6 +111,7 @@ def _can_be_preferred(partition: PartitionState, one: TopicPartition, replicas: 
         and node is not None
         and not node.stopping
         and replicas.state.has_live(preferred, one)
+        and not replicas.is_stale(partition)
     )
 
 

@@ -5,6 +5,8 @@ Both write states, and each write keeps these rules:
 - :func:`next_eligible`: while there are fewer in-sync replicas than ``min.insync.replicas``, those that have
   left them stay eligible: the high watermark stands still, so they have all committed records (KIP-966).
 - :func:`without_lost`: a broker whose machine has gone down since it was in sync may have lost records.
+- :func:`is_stale`: a broker whose logs are not those of its last life lacks records of that, and it is not
+  known how many: unlike one that may have lost some, it is never elected by what it was.
 - :func:`incarnation_checks`: a write that names a broker is made only in the life of the broker that its
   writer knows.
 """
@@ -48,23 +50,33 @@ def is_lost(broker_id: int, state: PartitionState, cluster: ClusterState) -> boo
     return state.revision <= cluster.lost_epochs.get(broker_id, -1)
 
 
+def is_stale(broker_id: int, state: PartitionState, cluster: ClusterState) -> bool:
+    """Return True if a broker has registered with logs of an earlier life since a state was written."""
+    return state.revision <= cluster.stale_epochs.get(broker_id, -1)
+
+
 def without_lost(state: PartitionState, cluster: ClusterState) -> PartitionState:
     """Return a state whose in-sync and eligible brokers have lost no records, if any such are left.
 
     If all in-sync replicas may have lost records, the eligible ones take their place. If these may have, too,
-    one of the in-sync replicas stays: the first of the replicas that is live, or the first.
+    one of them stays that is not stale: the first of the replicas that is in sync and live, or the first. If
+    all are stale, the state stays as it is: see ``leaders.Replicas.is_stale``.
 
     :return: the same object if no broker may have lost records.
     """
     lost = [each for each in (*state.isr, *state.eligible) if is_lost(each, state, cluster)]
     if not lost:
         return state
+    fresh = [each for each in lost if not is_stale(each, state, cluster)]
+    if not fresh and len(lost) == len(state.isr) + len(state.eligible):
+        return state
     isr = tuple(each for each in state.isr if each not in lost)
     eligible = tuple(each for each in state.eligible if each not in lost)
     if not isr:
         isr, eligible = eligible, ()
     if not isr:
-        order = [each for each in state.replicas if each in state.isr] or list(state.isr)
+        able = [each for each in state.isr if each in fresh] or fresh
+        order = [each for each in state.replicas if each in able] or able
         isr = tuple([each for each in order if each in cluster.brokers][:1] or order[:1])
     return attrs.evolve(state, isr=isr, eligible=eligible)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import attrs
 
-from kafkatx.metadata.controller.isr import TopicRules, next_eligible, without_lost
+from kafkatx.metadata.controller.isr import TopicRules, is_stale, next_eligible, without_lost
 from kafkatx.types import NO_LEADER, ClusterState, PartitionState, TopicPartition
 
 
@@ -43,6 +43,16 @@ class Replicas:
             and not partition.removing
         )
 
+    def is_stale(self, partition: PartitionState) -> bool:
+        """Return True if all brokers that could lead a partition by its state have logs of an earlier life.
+
+        No write but an unclean election may follow: a later state would trust them.
+        """
+        if not self.state.stale_epochs:
+            return False
+        members = (*partition.isr, *partition.eligible)
+        return bool(members) and all(is_stale(each, partition, self.state) for each in members)
+
     def able(self, brokers: Iterable[int], one: TopicPartition) -> tuple[int, ...]:
         """Return those brokers that are live and whose replica is not offline.
 
@@ -64,6 +74,8 @@ def next_state(
             if isr
             else None
         )
+    if replicas.is_stale(partition):
+        return elected_unclean(partition, one, replicas) if rules().unclean else None
     known = without_lost(partition, replicas.state)
     members = replicas.able((each for each in known.isr if each in partition.replicas), one)
     if members:

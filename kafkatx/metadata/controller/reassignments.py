@@ -95,6 +95,8 @@ def reassign(
             continue
         partition = topic.partitions[one.partition]
         try:
+            if replicas.is_stale(partition):
+                raise _invalid("No replica is in sync: elect a leader first, by an unclean election.")
             new = _begun(partition, wanted, replicas)
             if new == partition:
                 continue

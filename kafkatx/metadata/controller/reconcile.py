@@ -9,12 +9,14 @@ all earlier writes of this controller when it calls :func:`reconcile` again.
 A broker is *live* for a partition if it is registered and its replica is not offline. A broker that is
 stopping counts as live only where no other is. A broker *may have lost* records if its machine has gone down
 and it has registered after the state was written (``isr.is_lost``); it is taken out of the ISR and of the
-eligible brokers, live or not, if another is left in these. What is left of the ISR are its *members*. Rules
-for a partition whose topic is not being deleted:
+eligible brokers, live or not, if another is left in these. What is left of the ISR are its *members*. A
+broker is *stale* if it has registered after the state was written, with logs that are not those of its last
+life. Rules for a partition whose topic is not being deleted:
 
 =============================================  ==========================================================
 without a state, and a replica is live         the first live replica leads, epoch 0; ISR: all live ones
 without a state, and no replica is live        nothing: it waits
+all members and eligible brokers are stale     nothing: it waits, if the topic allows no unclean election
 the leader is a live member                    it stays; ISR: the live members
 the same, but the state is older than its      epoch + 1: its log may lack its end, and the new epoch
 registration                                   makes that visible
@@ -105,7 +107,9 @@ def _topic_writes(
             continue
         one = TopicPartition(topic.name, number)
         found = next_state(partition, one, replicas, known_rules)
-        end = ended(partition, found or partition, one, replicas)
+        end = None
+        if found is not None or not replicas.is_stale(partition):
+            end = ended(partition, found or partition, one, replicas)
         if end is not None:
             finished[number] = end
         elif found is not None:

@@ -15,6 +15,7 @@ import attrs
 from twisted.internet.defer import Deferred, succeed
 
 from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.interfaces.metadata import BrokerLife
 from kafkatx.types import ClusterState, ElectionKind, IsrChange, PartitionState, TopicPartition
 
 K = TypeVar("K")
@@ -108,7 +109,9 @@ class LoneBroker:
             )
         return None
 
-    def register(self, directory_ids: Iterable[str], clean: bool = True) -> Deferred[None]:
+    def register(
+        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+    ) -> Deferred[None]:
         """Do nothing: there are no other brokers to tell."""
         return succeed(None)
 

@@ -7,7 +7,8 @@ for clients of Kafka 0.8. Version 1 has nothing else, 2 has endpoints, 3 the rac
 listeners, 5 features. Clients up to 0.9.0.0 cannot read versions above 2 (KAFKA-3100). kafkatx adds
 ``"kafkatx_directories"``, the ``directory.id`` of each log dir, to any version, and, where other brokers have
 an address of their own (``inter.broker.listener.name``), ``"kafkatx_internal":"INTERNAL://h:9093"``, and of
-a broker with an HTTP listener ``"kafkatx_http":"HTTP://h:8081"``, or ``HTTPS``.
+a broker with an HTTP listener ``"kafkatx_http":"HTTP://h:8081"``, or ``HTTPS``; and, by which another process
+tells whether it has ended, ``"kafkatx_process":{"pid":"7","boot_id":"...","locks":{"/data":"2049:13"}}``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final
 import attrs
 
 from kafkatx.metadata.layout.fields import Fields, UnreadableNode, encode, parse, quoted
-from kafkatx.nodes import Endpoint
+from kafkatx.nodes import BrokerProcess, Endpoint
 from kafkatx.types import BrokerNode
 
 VERSION: Final = 5
@@ -40,6 +41,7 @@ class Registration:
     :ivar is_kafkatx: False for a broker of Apache Kafka.
     :ivar internal: the address for other brokers, if that is not the first of ``endpoints``.
     :ivar http: the address of its HTTP listener, if it has one.
+    :ivar process: its process; None where that is not told.
     """
 
     broker_id: int
@@ -51,6 +53,7 @@ class Registration:
     is_kafkatx: bool = True
     internal: Endpoint | None = None
     http: Endpoint | None = None
+    process: BrokerProcess | None = None
 
     def node(self, epoch: int, listener: str | None = None) -> BrokerNode:
         """Return the broker with its address for one listener.
@@ -102,6 +105,12 @@ class Registration:
             members["kafkatx_internal"] = str(self.internal)
         if self.http is not None:
             members["kafkatx_http"] = str(self.http)
+        if self.process is not None:
+            members["kafkatx_process"] = {
+                "pid": str(self.process.pid),
+                "boot_id": self.process.boot_id,
+                "locks": dict(self.process.locks),
+            }
         return encode(members)
 
 
@@ -128,6 +137,7 @@ def decode(broker_id: int, path: str, data: bytes) -> Registration:
         is_kafkatx="kafkatx_directories" in fields,
         internal=_address(fields, "kafkatx_internal"),
         http=_address(fields, "kafkatx_http"),
+        process=_process(fields.optional_object("kafkatx_process")),
     )
 
 
@@ -149,6 +159,12 @@ def _endpoints(fields: Fields) -> tuple[Endpoint, ...]:
     if not endpoints:
         raise fields.wrong("endpoints", "at least one endpoint")
     return tuple(endpoints)
+
+
+def _process(fields: Fields | None) -> BrokerProcess | None:
+    if fields is None:
+        return None
+    return BrokerProcess(fields.number_text("pid"), fields.text("boot_id"), fields.text_map("locks"))
 
 
 def _address(fields: Fields, name: str) -> Endpoint | None:

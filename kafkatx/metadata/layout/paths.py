@@ -34,6 +34,8 @@ PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
 PRODUCER_IDS = "/latest_producer_id_block"
 
 INCARNATIONS = "/kafkatx/incarnations"
+LIVES = "/kafkatx/lives"
+"""Children: the ids of brokers, with the last life of each of their log dirs."""
 LEASES = "/kafkatx/leases"
 CHANGES = "/kafkatx/changes"
 LOG_DIRS = "/kafkatx/log_dirs"
@@ -69,6 +71,7 @@ PERSISTENT = (
     "/log_dir_event_notification",
     "/kafkatx",
     INCARNATIONS,
+    LIVES,
     LEASES,
     CHANGES,
     LOG_DIRS,
@@ -133,6 +136,11 @@ def change(sequence: int) -> str:
 def incarnation(broker_id: int) -> str:
     """Return the path of a broker's incarnation."""
     return f"{INCARNATIONS}/{broker_id}"
+
+
+def lives(broker_id: int) -> str:
+    """Return the path of the last lives of a broker's log dirs."""
+    return f"{LIVES}/{broker_id}"
 
 
 def lease(broker_id: int) -> str:

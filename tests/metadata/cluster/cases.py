@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from kafkatx.interfaces.metadata import BrokerLife
 from kafkatx.interfaces.nodes import NodeStat, Operation, Outcome
 from kafkatx.metadata.cluster.store import ClusterMetadataStore
 from kafkatx.metadata.tree.memory import MemoryTree
 from kafkatx.types import BrokerNode
+from tests.metadata.cluster.lives import DiskLife, LifeDisk
 from tests.metadata.cluster.memory import MemoryCase
 
 T = TypeVar("T")
@@ -28,14 +30,25 @@ class RunningCase(MemoryCase):
         self.clock = self.stores.clock
         self.tool = self.stores.make_tree()
         self.result(self.tool.connect())
+        self.disks: dict[int, LifeDisk] = {}
 
-    def started(self, broker_id: int = 1, eligible: bool = True) -> ClusterMetadataStore:
-        """Return a store that is started and registered; it is stopped at the test's end."""
+    def started(
+        self, broker_id: int = 1, eligible: bool = True, life: BrokerLife | None = None
+    ) -> ClusterMetadataStore:
+        """Return a store that is started and registered; it is stopped at the test's end.
+
+        :param life: the process; None: one that has the broker's only disk.
+        """
         store = self.stores.make_store(eligible)
         self.result(store.start(BrokerNode(broker_id, f"host{broker_id}", 9092)))
         self.addCleanup(lambda: self.result(store.stop()))
-        self.result(store.register([f"directory-{broker_id}"]))
+        life = life or DiskLife(self.disk(broker_id))
+        self.result(store.register([f"directory-{broker_id}"], life=life))
         return store
+
+    def disk(self, broker_id: int = 1) -> LifeDisk:
+        """Return the disk of a broker."""
+        return self.disks.setdefault(broker_id, LifeDisk(f"directory-{broker_id}"))
 
     def tree(self, store: ClusterMetadataStore) -> MemoryTree:
         """Return the tree of a store."""

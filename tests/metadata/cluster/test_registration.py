@@ -10,8 +10,10 @@ from twisted.internet.defer import Deferred, fail
 from kafkatx.errors import SettingError
 from kafkatx.interfaces.nodes import BadVersion, Create, NodeStat, Operation, Outcome, Refused, SetData
 from kafkatx.metadata.cluster.registration import STOP_S
+from kafkatx.metadata.cluster.store import ClusterMetadataStore
 from kafkatx.types import BrokerNode, ClusterDelta
 from tests.metadata.cluster.cases import RunningCase
+from tests.metadata.cluster.lives import DiskLife
 from tests.metadata.cluster.memory import TIMEOUT_S
 
 NODE = BrokerNode(1, "h", 9092, "r1")
@@ -95,7 +97,7 @@ class RegistrationTests(RunningCase):
                 led.append(state.leader_epoch)
 
         again.subscribe(look)
-        self.result(again.register(["directory-1"]))
+        self.result(again.register(["directory-1"], life=DiskLife(self.disk())))
         self.stores.advance(1.0)
         self.assertEqual(set(led), {1})
 
@@ -142,6 +144,109 @@ class RegistrationTests(RunningCase):
         self.assertGreater(self.clock.seconds() - before, TIMEOUT_S)
         self.assertIn("broker.id=1", str(caught.exception))
         self.assertIn("host1:9092", str(caught.exception))
+
+    def test_copy(self) -> None:
+        """A process with a copy of a live broker's data is refused, by a sentence that names both."""
+        first = self.started()
+        epoch = first.state.brokers[1].epoch
+        copy = self.disk().copy()
+        other = self.stores.make_store()
+        self.result(other.start(NODE))
+        self.addCleanup(lambda: self.result(other.stop()))
+        with self.assertRaises(SettingError) as caught:
+            self.result(other.register(["directory-1"], life=DiskLife(copy)))
+        for part in (
+            "broker.id=1",
+            "host1:9092",
+            "process 7",
+            "log.dirs=/directory-1",
+            "boot boot",
+            "a copy",
+        ):
+            self.assertIn(part, str(caught.exception))
+        self.assertEqual((first.state.brokers[1].epoch, first.state.fenced), (epoch, False))
+
+    def test_copy_of_a_killed_broker(self) -> None:
+        """A copy of a running broker's data waits for the end of its session, and is stale then."""
+        first = self.started()
+        copy = self.disk().copy()
+        self.tree(first).link.cut()
+        before = self.clock.seconds()
+        self.assertTrue(self.is_stale(self.started(life=DiskLife(copy))))
+        self.assertGreater(self.clock.seconds() - before, TIMEOUT_S / 2)
+
+    def test_other_boot(self) -> None:
+        """A lock that is free says nothing about a process in another boot, of another machine perhaps."""
+        first = self.started()
+        self.tree(first).link.cut()
+        before = self.clock.seconds()
+        self.assertFalse(self.is_stale(self.started(life=DiskLife(self.disk(), "another"))))
+        self.assertGreater(self.clock.seconds() - before, TIMEOUT_S / 2)
+
+    def test_older_copy(self) -> None:
+        """A copy from before the last life is stale, also if it was made when the logs were closed."""
+        self.lived()
+        older = self.disk().copy()
+        self.lived()
+        self.assertTrue(self.is_stale(self.started(life=DiskLife(older))))
+
+    def test_moved(self) -> None:
+        """Data that was moved after an orderly stop continues the last life; then the original does not."""
+        self.lived()
+        moved = self.started(life=DiskLife(self.disk().copy()))
+        self.assertFalse(self.is_stale(moved))
+        self.result(moved.stop())
+        self.assertTrue(self.is_stale(self.started()))
+
+    def test_same_life_again(self) -> None:
+        """A broker that registers again after a lost session is not stale."""
+        store = self.started()
+        self.tree(store).link.expire()
+        self.stores.advance(TIMEOUT_S)
+        self.assertEqual((store.state.fenced, store.state.stale_epochs), (False, {}))
+
+    def test_other_process_between(self) -> None:
+        """A broker is stale if another process was this broker while its session had expired."""
+        first = self.started()
+        link = self.tree(first).link
+        link.cut()
+        other = self.started(life=DiskLife(self.disk().copy()))
+        self.result(other.stop())
+        link.heal()
+        self.stores.advance(2 * TIMEOUT_S)
+        self.assertTrue(self.is_stale(first))
+        self.assertEqual((first.state.brokers[1].clean, first.state.fenced), (False, False))
+
+    def test_damaged_lives(self) -> None:
+        """Nothing continues a life that cannot be read."""
+        self.result(self.started().stop())
+        self.write(SetData("/kafkatx/lives/1", b"?"))
+        self.assertTrue(self.is_stale(self.started()))
+
+    def test_stale_epoch(self) -> None:
+        """The epoch of a stale registration is known in all later lives, and while the broker is away."""
+        observer = self.started(2)
+        self.lived()
+        self.disks[1] = self.disk().copy()
+        self.lived()
+        self.disks[1].record = None
+        store = self.started()
+        epoch = store.state.brokers[1].epoch
+        self.assertEqual(observer.state.stale_epochs, {1: epoch})
+        for end in (store.stop, lambda: self.started().stop()):
+            self.result(end())
+            self.assertEqual(observer.state.stale_epochs, {1: epoch})
+
+    def lived(self) -> None:
+        """Start a broker, and stop it in order."""
+        life = DiskLife(self.disk())
+        store = self.started(life=life)
+        life.end()
+        self.result(store.stop())
+
+    def is_stale(self, store: ClusterMetadataStore) -> bool:
+        """Return True if the registration of a broker says that its logs do not continue its last life."""
+        return store.state.stale_epochs.get(1) == store.state.brokers[1].epoch
 
     def test_refused(self) -> None:
         """A start whose registration the server refuses fails with the server's reason, in time."""

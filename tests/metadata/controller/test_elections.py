@@ -55,6 +55,20 @@ class ElectionTests(SynchronousTestCase):
         self.assertIs(self.elected(kind, led(2), offline=[1]), refused)
         self.assertIs(self.elected(kind, missing(1)), refused)
 
+    def test_stale(self) -> None:
+        """A partition whose replicas have the logs of earlier lives is led by an unclean election alone."""
+        for leader in (NO_LEADER, 2):
+            old = led(leader, [1])
+            state = attrs.evolve(cluster([topic("T", old)], broker(1, 60)), stale_epochs={1: 60})
+            _, answers = elect(state, (), ElectionKind.PREFERRED, [ONE])
+            error = answers[ONE]
+            assert error is not None
+            self.assertIs(error.code, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE)
+            for partitions in ([ONE], None):
+                (write,), _ = elect(state, (), ElectionKind.UNCLEAN, partitions)
+                self.assertEqual((write.state.leader, write.state.recovering), (1, True))
+            self.assertEqual(imbalanced(state, (), 0), [])
+
     def test_unclean(self) -> None:
         """A live replica leads though it is not in sync, whatever the topic's configs are."""
         old = attrs.evolve(led(NO_LEADER, [1]), eligible=(4,))

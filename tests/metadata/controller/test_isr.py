@@ -11,6 +11,7 @@ from kafkatx.interfaces.nodes import Check
 from kafkatx.metadata.controller.isr import (
     incarnation_checks,
     is_lost,
+    is_stale,
     next_eligible,
     without_lost,
 )
@@ -80,6 +81,17 @@ class LostTests(SynchronousTestCase):
         """One of the in-sync replicas stays if all may have lost records."""
         self.assertEqual(without_lost(state([2, 1], [3]), self.brokers(1, 2, 3)), state([1]))
         self.assertEqual(without_lost(state([9, 8]), self.brokers(8, 9)), state([9]))
+
+    def test_stale(self) -> None:
+        """A broker with the logs of an earlier life stays for no other; if all are so the state stays."""
+        for epoch, stale in ((49, False), (50, True)):
+            found = attrs.evolve(self.brokers(1, 2, 3), stale_epochs={1: epoch})
+            self.assertEqual(is_stale(1, state([1]), found), stale)
+            self.assertEqual(without_lost(state([2, 1]), found), state([2] if stale else [1]))
+        found = attrs.evolve(self.brokers(1, 2, 3), stale_epochs={1: 60, 2: 60})
+        self.assertEqual(without_lost(state([2, 1], [3]), found), state([3]))
+        both = state([2], [1])
+        self.assertIs(without_lost(both, found), both)
 
     def test_nothing_lost(self) -> None:
         """A state of brokers that have lost nothing is the same object."""

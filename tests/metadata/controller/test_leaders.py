@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -23,6 +24,8 @@ def led(leader: int, isr: Sequence[int], eligible: Sequence[int] = ()) -> Partit
 
 
 class LeaderCase(SynchronousTestCase):
+    stale_epochs: Mapping[int, int] = MappingProxyType({})
+
     def check(
         self,
         old: PartitionState,
@@ -34,6 +37,7 @@ class LeaderCase(SynchronousTestCase):
     ) -> None:
         """Compare leader, leader epoch, ISR and eligible brokers of the new state; None: it needs none."""
         state = cluster((), *brokers, offline={each: frozenset([ONE]) for each in offline})
+        state = attrs.evolve(state, stale_epochs=self.stale_epochs)
         found = next_state(old, ONE, Replicas(state), lambda: rules)
         if found is None or expected is None:
             self.assertEqual(found, expected)
@@ -189,6 +193,37 @@ class GoneTests(LeaderCase):
         self.check(led(1, [1, 3]), [broker(2), broker(3)], (3, 5, (3,), (1,)), UNCLEAN)
         self.check(led(1, [1], [3]), [broker(2), broker(3)], (3, 5, (3,), (1,)), UNCLEAN)
         self.check(led(1, [1]), [broker(4)], (NO_LEADER, 5, (1,), ()), UNCLEAN)
+
+
+class StaleTests(LeaderCase):
+    def setUp(self) -> None:
+        """Take it that broker 1 has the logs of an earlier life."""
+        self.stale_epochs = {1: 60}
+
+    def test_others(self) -> None:
+        """A broker with the logs of an earlier life leaves the ISR, if another is left, live or not."""
+        back = broker(1, 60, clean=False)
+        self.check(led(1, [1, 2]), [back, broker(2)], (2, 5, (2,), ()))
+        self.check(led(1, [1, 2]), [back], (NO_LEADER, 5, (2,), ()))
+        self.check(led(NO_LEADER, [1], [2]), [back, broker(2)], (2, 5, (2,), ()))
+
+    def test_last(self) -> None:
+        """No write trusts it where it was the last, not even one that says that there is no leader."""
+        for brokers in ([broker(1, 60, clean=False)], [broker(1, 70), broker(2)], [broker(3)], []):
+            for leader in (1, NO_LEADER):
+                self.check(led(leader, [1]), brokers, None)
+        self.stale_epochs = {1: 60, 2: 60}
+        self.check(led(1, [1], [2]), [broker(1, 60, clean=False), broker(2, 60, clean=False)], None)
+
+    def test_unclean(self) -> None:
+        """It leads after an unclean election, if the topic allows that."""
+        back = [broker(1, 60, clean=False), broker(3)]
+        self.check(led(NO_LEADER, [1]), back, (1, 5, (1,), ()), UNCLEAN, recovering=True)
+
+    def test_later_state(self) -> None:
+        """A state from after its registration counts it as any other broker."""
+        self.stale_epochs = {1: 49}
+        self.check(led(NO_LEADER, [1]), [broker(1, 49, clean=False)], (1, 5, (1,), ()))
 
 
 class LostTests(LeaderCase):

@@ -11,6 +11,7 @@ from kafkatx.errors import ErrorCode
 from kafkatx.metadata.controller.isr import TopicRules
 from kafkatx.metadata.controller.leaders import Replicas
 from kafkatx.metadata.controller.reassignments import ended, reassign, target
+from kafkatx.metadata.controller.reconcile import reconcile
 from kafkatx.metadata.controller.writes import StateWrite, TopicWrite
 from kafkatx.types import NO_LEADER, BrokerNode, PartitionState, TopicPartition
 from tests.metadata.controller.cases import ONE, broker, cluster, missing, topic
@@ -42,6 +43,16 @@ class BeginTests(SynchronousTestCase):
             self.assertEqual(writes, [])
             return error.code
         return writes[0] if writes else None
+
+    def test_stale(self) -> None:
+        """A partition whose replicas have the logs of earlier lives is neither reassigned nor released."""
+        old = led([1, 2], [1], removing=[2], leader=NO_LEADER)
+        state = attrs.evolve(cluster([topic("T", old)], broker(1, 60), broker(2)), stale_epochs={1: 60})
+        writes, answers = reassign(state, (), {ONE: [1, 2]}, lambda _: RULES)
+        error = answers[ONE]
+        assert error is not None
+        self.assertEqual((writes, error.code), ([], ErrorCode.INVALID_REPLICA_ASSIGNMENT))
+        self.assertEqual(reconcile(state, ()), [])
 
     def check(
         self,

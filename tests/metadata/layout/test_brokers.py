@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.metadata.layout.brokers import WRITTEN_VERSIONS, Registration, decode
 from kafkatx.metadata.layout.fields import UnreadableNode
-from kafkatx.nodes import Endpoint
+from kafkatx.nodes import BrokerProcess, Endpoint
 from kafkatx.types import BrokerNode
 
 PATH = "/brokers/ids/1"
@@ -44,6 +44,15 @@ class DecodeTests(SynchronousTestCase):
         for text, expected in (("5", 5), ('"-1"', -1), ("null", -1), ('"7"', 7)):
             data = b'{"version":1,"host":"h","port":1,"timestamp":%s}' % text.encode()
             self.assertEqual(decode(1, PATH, data).timestamp_ms, expected)
+
+    def test_process(self) -> None:
+        """The process of a broker comes back; a broker of an earlier version tells none."""
+        process = BrokerProcess(7, "boot", {"/data": "2049:13"})
+        node = Registration(1, (Endpoint("PLAINTEXT", "h", 9092),), process=process)
+        self.assertEqual(decode(1, PATH, node.encode()).process, process)
+        expected = {"pid": "7", "boot_id": "boot", "locks": {"/data": "2049:13"}}
+        self.assertEqual(json.loads(node.encode())["kafkatx_process"], expected)
+        self.assertIsNone(decode(1, PATH, KAFKA_3_9).process)
 
     def test_wrong(self) -> None:
         """A newer version, an unknown protocol and an address without a port are errors that name them."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.metadata.layout import incarnations as i
 from kafkatx.metadata.layout.fields import UnreadableNode
+from kafkatx.metadata.layout.incarnations import LifeRecord, PastLives, decode_lives, stale_dirs
 from kafkatx.types import TopicPartition
 
 PATH = "/kafkatx/incarnations/1"
+LIVES = "/kafkatx/lives/1"
 
 
 class IncarnationTests(SynchronousTestCase):
@@ -34,6 +37,17 @@ class IncarnationTests(SynchronousTestCase):
         self.assertEqual(third, i.Incarnation("g", lost_epoch=30))
         self.assertEqual(third.following("h", clean=False, mzxid=70), i.Incarnation("h", False, False, 30))
         self.assertEqual(i.decode_incarnation(PATH, third.encode()), third)
+
+    def test_stale(self) -> None:
+        """The epoch of the last registration with other logs stays from life to life."""
+        first = i.Incarnation("h").following("h", clean=False, mzxid=20, stale=True)
+        self.assertEqual(first, i.Incarnation("h", clean=False, stale=True))
+        killed = first.following("h", clean=True, mzxid=30)
+        self.assertEqual(killed, i.Incarnation("h", lost_epoch=30, stale_epoch=30))
+        stopped = first.stops(30)
+        self.assertEqual(stopped.following("h", clean=True, mzxid=40), killed)
+        for node in (first, stopped, killed):
+            self.assertEqual(i.decode_incarnation(PATH, node.encode()), node)
 
     def test_wrong(self) -> None:
         """A newer version and other types are errors."""
@@ -83,3 +97,62 @@ class LogDirTests(SynchronousTestCase):
         self.assertEqual(record.log_dirs, {"a": "/a"})
         self.assertEqual(record.placed, {live: {0: "a"}})
         self.assertEqual(record.deleted, frozenset({deleted}))
+
+
+class LivesTests(SynchronousTestCase):
+    def test_content(self) -> None:
+        """The node is what the layout says, and comes back."""
+        node = PastLives({"d": "one", "e": "two"}, frozenset("d"))
+        self.assertEqual(node.encode(), b'{"version":1,"lives":{"d":"one","e":"two"},"closed":["d"]}')
+        self.assertEqual(decode_lives(LIVES, node.encode()), node)
+        self.assertRaises(UnreadableNode, decode_lives, LIVES, b'{"version":2,"lives":{},"closed":[]}')
+
+    def test_following(self) -> None:
+        """A later life replaces that of its own dirs alone."""
+        node = PastLives({"d": "one", "e": "two"}, frozenset("de"))
+        self.assertEqual(
+            node.following({"d": "three"}, closed=False),
+            PastLives({"d": "three", "e": "two"}, frozenset("e")),
+        )
+        self.assertEqual(
+            node.following({"d": "three"}, closed=True),
+            PastLives({"d": "three", "e": "two"}, frozenset("de")),
+        )
+
+
+class StaleTests(SynchronousTestCase):
+    def stale(
+        self, records: Mapping[str, LifeRecord | None], emptied: str = "", closed: str = ""
+    ) -> list[str]:
+        """Return the stale dirs of a broker whose dirs d and e have lived a life "last"."""
+        return stale_dirs(PastLives({"d": "last", "e": "last"}, frozenset(closed)), records, emptied)
+
+    def test_continues(self) -> None:
+        """The very files of the last life continue it; a copy does only if the logs were closed."""
+        for original, closed, stale in (
+            (True, "", []),
+            (False, "", ["d"]),
+            (False, "d", []),
+            (True, "d", []),
+        ):
+            record = LifeRecord(["first", "last"], original)
+            self.assertEqual(self.stale({"d": record}, closed=closed), stale)
+
+    def test_next_life_was_not_registered(self) -> None:
+        """A dir has the name of its next life before that is registered."""
+        self.assertEqual(self.stale({"d": LifeRecord(["last", "next"], True)}), [])
+
+    def test_older(self) -> None:
+        """Logs that do not know the last life are older; so are logs without a record."""
+        for record in (LifeRecord(["first"], True), LifeRecord([], True), None):
+            self.assertEqual(self.stale({"d": record, "e": LifeRecord(["last"], True)}, closed="de"), ["d"])
+
+    def test_new(self) -> None:
+        """A dir that was never registered continues nothing and harms nothing."""
+        self.assertEqual(self.stale({"f": None}), [])
+        self.assertEqual(stale_dirs(PastLives(), {"d": None, "e": LifeRecord(["x"], False)}, ""), [])
+
+    def test_emptied(self) -> None:
+        """One emptied dir leaves the others as they are; if all are empty nothing is left of the life."""
+        self.assertEqual(self.stale({"d": None, "e": LifeRecord(["last"], True)}, emptied="d"), [])
+        self.assertEqual(self.stale({"d": None, "e": None, "f": None}, emptied="de"), ["d", "e"])

@@ -1,7 +1,8 @@
 """The invariants of what brokers hold and believe, checked after each moment; and those of a cluster at rest.
 
 *   In each leader epoch one life of one broker acts as the leader: that of the state in the tree.
-*   A high watermark is never above the log's end, and never goes back in a life of a broker. What a leader
+*   A high watermark is never above the log's end, and never goes back in a life of a broker, but to the log's
+    start when the broker finds that it has the data of an earlier life. What a leader
     has below it is committed; what others have below theirs is the same.
 *   Each member of the in-sync set, and each broker that may lead beside them, has all that is committed, and
     so has each leader that acts.
@@ -131,7 +132,7 @@ class Checks:
             )
         if seen.losses != truth.losses:
             seen.losses, seen.behind = truth.losses, True
-        elif hw < seen.high_watermark and not truth.losses:
+        elif hw < seen.high_watermark and not truth.losses and not (life.stale and hw == start):
             raise Violation(
                 f"the high watermark of {truth.name} goes back on {life.name} from {seen.high_watermark}"
                 f" to {hw}"

@@ -30,6 +30,7 @@ from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 from kafkatx.metadata.tree.memory import MemoryTree
 from kafkatx.testing.contracts.partition_log import find_retention
 from kafkatx.types import TopicPartition
+from tests.metadata.cluster.lives import DiskLife, LifeDisk
 from tests.simulation.replication.network import Network, Port
 from tests.simulation.replication.storage import Disk, DiskBatches
 from tests.simulation.server import SimulatedServer
@@ -61,6 +62,7 @@ class Life(Clock):
     :ivar arrivals: the calls of what arrives from the network.
     :ivar refused: the reason why it could not start.
     :ivar ready: True between start and stop.
+    :ivar stale: its data are not those of the broker's last life.
     """
 
     def __init__(self, machine: Machine, name: str, now_s: float) -> None:
@@ -75,7 +77,7 @@ class Life(Clock):
         self.alive = True
         self.frozen = False
         self.ready = False
-        self.stopping = False
+        self.stopping = self.stale = False
         self.refused: str | None = None
         self.boot = machine.boot
         self.slow_disk_s = 0.0
@@ -258,7 +260,7 @@ class Machine:
         self.new_uuid = new_uuid
         self.tell = tell
         self.failed = failed
-        self.disk = Disk()
+        self.disk = Disk(LifeDisk(LogDir(self.name, 0).directory_id))
         self.boot = 1
         self.noted_boot = 0
         self.lives: list[Life] = []
@@ -282,6 +284,12 @@ class Machine:
             return None
         here = self.broker_id in topic.partitions[partition.partition].replicas
         return topic.topic_id if here else None
+
+    def new_disk(self) -> Disk:
+        """Return an empty disk."""
+        lives = self.disk.lives.copy()
+        lives.record = None
+        return Disk(lives)
 
     def start(self, now_s: float) -> Life:
         """Start the broker, which does not run."""
@@ -324,6 +332,16 @@ class _BootRecord:
         """Note this boot."""
         self._life.home.noted_boot = self._life.boot
         return succeed(None)
+
+
+def _make_life(dirs: object, workers: _Workers, distrust: Callable[[], None]) -> DiskLife:
+    life, home = workers.life, workers.life.home
+
+    def stale() -> None:
+        life.stale = True
+        distrust()
+
+    return DiskLife(home.disk.lives, f"{home.name} {home.boot}", lambda: str(home.new_uuid()), stale)
 
 
 class _WallClock:
@@ -388,6 +406,7 @@ def simulated() -> Iterator[None]:
     replaced = {
         "ThreadWorkers": _Workers,
         "BootRecord": _BootRecord,
+        "ProcessLife": _make_life,
         "WallClock": _WallClock,
         "Broker": _make_broker,
     }

@@ -17,6 +17,7 @@ from kafkatx.log.segment.batches import BatchInfo
 from kafkatx.records.conversion import iter_any
 from kafkatx.records.header import parse_header
 from kafkatx.types import TopicPartition
+from tests.metadata.cluster.lives import LifeDisk
 
 
 class Stored(NamedTuple):
@@ -112,6 +113,13 @@ class StoredLog:
         self._check()
         self._changes.clear()
 
+    def copy(self) -> StoredLog:
+        """Return a copy of all that was written."""
+        copy = StoredLog(self.topic_id)
+        copy.log_start_offset, copy.version = self.log_start_offset, self.version
+        copy.batches, copy.records = dict(self.batches), dict(self.records)
+        return copy
+
     def lose_power(self, random: Random) -> bool:
         """Go back to what was synced and some of the first changes since; return True if records are lost."""
         kept = random.choice((0, random.randint(0, len(self._changes)), len(self._changes)))
@@ -141,11 +149,20 @@ class Disk:
 
     :ivar logs: the logs by partition.
     :ivar high_watermarks: the last checkpoint of high watermarks.
+    :ivar lives: the lives that its log dirs have recorded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lives: LifeDisk) -> None:
         self.logs: dict[TopicPartition, StoredLog] = {}
         self.high_watermarks: dict[TopicPartition, int] = {}
+        self.lives = lives
+
+    def copy(self) -> Disk:
+        """Return a copy of all files."""
+        copy = Disk(self.lives.copy())
+        copy.logs = {name: log.copy() for name, log in self.logs.items()}
+        copy.high_watermarks = dict(self.high_watermarks)
+        return copy
 
     def lose_power(self, random: Random) -> list[TopicPartition]:
         """Lose what was not synced; return the partitions of which records are lost."""

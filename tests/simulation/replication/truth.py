@@ -54,6 +54,7 @@ class PartitionTruth:
     :ivar leaders: the leader of each leader epoch.
     :ivar epoch_starts: the end of the leader's log when it began each epoch, as far as that was seen.
     :ivar damaged: members that may have lost records with the power of their machine.
+    :ivar stale: members whose data are not those of their last life.
     :ivar matched: for each broker, the offset up to which its log was compared.
     :ivar starts: for each broker, the highest log start offset that was seen.
     :ivar deleted_to: the records below are deleted for good.
@@ -74,6 +75,7 @@ class PartitionTruth:
     leaders: dict[int, int] = field(factory=dict)
     epoch_starts: dict[int, int] = field(factory=dict)
     damaged: set[int] = field(factory=set)
+    stale: set[int] = field(factory=set)
     matched: dict[int, int] = field(factory=dict)
     starts: dict[int, int] = field(factory=dict)
     deleted_to: int = 0
@@ -169,7 +171,7 @@ class Truth:
     :ivar dirty: the partitions that were changed since the last check.
     """
 
-    def __init__(self, server: SimulatedServer, disks: Mapping[int, Disk], unclean: Any, tell: Any) -> None:
+    def __init__(self, server: SimulatedServer, disks: dict[int, Disk], unclean: Any, tell: Any) -> None:
         self._server = server
         self._disks = disks
         self._unclean = unclean
@@ -186,11 +188,22 @@ class Truth:
             if broker_id in truth.replicas:
                 truth.damaged.add(broker_id)
 
+    def replace(self, broker_id: int, disk: Disk) -> None:
+        """Take it that a broker has another disk, with older data or none."""
+        self._disks[broker_id] = disk
+        self.lose(broker_id)
+        for truth in self.partitions.values():
+            truth.matched.pop(broker_id, None)
+            truth.floor = max(truth.floor, truth.starts.pop(broker_id, 0))
+            if broker_id in truth.replicas:
+                truth.stale.add(broker_id)
+
     def _registered(self, broker_id: int) -> None:
         self.down.discard(broker_id)
         for truth in self.partitions.values():
             if broker_id not in truth.state.members:
                 truth.damaged.discard(broker_id)
+                truth.stale.discard(broker_id)
 
     def follow(self, transaction: Transaction) -> None:
         """Take a transaction over.
@@ -274,10 +287,18 @@ class Truth:
             if state.leader_epoch != before.leader_epoch and before.leader_epoch >= 0:
                 self._check_election(truth, before, what)
         truth.damaged &= {*state.members, *self.down}
+        truth.stale &= {*state.members, *self.down}
+        counted = (truth.stale - self.down) & {*state.members}
+        if counted:
+            raise Violation(
+                f"{what()}: the data of brokers {sorted(counted)} are not those of their last life"
+            )
 
     def _check_election(self, truth: PartitionTruth, before: State, what: Callable[[], str]) -> None:
         leader = truth.state.leader
         lost = truth.state.recovering and leader in truth.damaged
+        if leader in truth.stale - self.down and not truth.state.recovering:
+            raise Violation(f"{what()}: the data of the leader are not those of its last life")
         if leader not in before.members or lost:
             if not truth.unclean:
                 raise Violation(f"{what()}: an unclean election, which the topic does not allow")
@@ -290,6 +311,7 @@ class Truth:
             self._tell(f"{truth.name} is led by {leader}: all that had its records may have lost some")
         truth.give_up(truth.prefix(leader, self._disks[leader]))
         truth.damaged.discard(leader)
+        truth.stale.discard(leader)
 
 
 def committed_check(truth: PartitionTruth, offset: int, value: bytes, what: str) -> None:

@@ -318,6 +318,7 @@ def _concerns_all(delta: ClusterDelta) -> bool:
         before.brokers is not after.brokers
         or before.offline is not after.offline
         or before.lost_epochs is not after.lost_epochs
+        or before.stale_epochs is not after.stale_epochs
         or before.broker_configs is not after.broker_configs
     )
 

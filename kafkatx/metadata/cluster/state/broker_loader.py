@@ -46,6 +46,13 @@ class _Life:
             return self.content.lost_epoch
         return self.mzxid if node is None else node.epoch
 
+    def stale_epoch(self, node: BrokerNode | None) -> int:
+        """Return the epoch of its last registration whose logs did not continue its life; -1: there is none.
+
+        :param node: as for :meth:`lost_epoch`.
+        """
+        return self.lost_epoch(node) if self.content.stale else self.content.stale_epoch
+
 
 _NO_LIFE = _Life(Incarnation(""), -1, -1)
 
@@ -86,12 +93,14 @@ class BrokerLoader:
                 offline[broker_id] = failed
         known = {broker_id: life for broker_id, life in lives.items() if life is not None}
         lost = {broker_id: life.lost_epoch(nodes.get(broker_id)) for broker_id, life in known.items()}
+        stale = {broker_id: life.stale_epoch(nodes.get(broker_id)) for broker_id, life in known.items()}
         return FoundBrokers(
             number,
             nodes,
             {broker_id: life.version for broker_id, life in known.items()},
             offline,
             {broker_id: epoch for broker_id, epoch in lost.items() if epoch >= 0},
+            {broker_id: epoch for broker_id, epoch in stale.items() if epoch >= 0},
         )
 
     async def _life(self, broker_id: int) -> _Life | None:

@@ -277,8 +277,7 @@ class Draft:
         known, brokers = self._state.brokers, {}
         incarnations = {**self._incarnations, **found.incarnations}
         for broker_id, read in found.nodes.items():
-            node = read or known.get(broker_id)
-            if node is not None:
+            if (node := read or known.get(broker_id)) is not None:
                 brokers[broker_id] = node
         self.set_brokers(brokers)
         if incarnations != self._incarnations:
@@ -290,9 +289,10 @@ class Draft:
         }
         if offline != self._state.offline:
             self._state = attrs.evolve(self._state, offline=MappingProxyType(offline))
-        lost_epochs = {**self._state.lost_epochs, **found.lost_epochs}
-        if lost_epochs != self._state.lost_epochs:
-            self._state = attrs.evolve(self._state, lost_epochs=MappingProxyType(lost_epochs))
+        for name in ("lost_epochs", "stale_epochs"):
+            epochs = {**getattr(self._state, name), **getattr(found, name)}
+            if epochs != getattr(self._state, name):
+                self._state = attrs.evolve(self._state, **dict[str, Any]({name: MappingProxyType(epochs)}))
 
     def set_deletions(self, version: int) -> None:
         """Take the version of ``/kafkatx/deletions``: all deletions up to it have been taken."""

@@ -63,6 +63,7 @@ class FoundBrokers:
     :ivar incarnations: the versions of the incarnations, also of brokers that are not live.
     :ivar offline: as ``ClusterState.offline``; without brokers that have no offline replicas.
     :ivar lost_epochs: as ``ClusterState.lost_epochs``.
+    :ivar stale_epochs: as ``ClusterState.stale_epochs``.
     """
 
     number: int
@@ -70,6 +71,7 @@ class FoundBrokers:
     incarnations: Mapping[int, int]
     offline: Mapping[int, frozenset[TopicPartition]]
     lost_epochs: Mapping[int, int]
+    stale_epochs: Mapping[int, int] = MappingProxyType({})
 
 
 @attrs.frozen

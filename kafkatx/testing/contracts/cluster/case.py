@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import IMetadataStore, ITree
+from kafkatx.nodes import BrokerProcess
 from kafkatx.types import BrokerNode, ClusterDelta, ClusterState, PartitionState
 
 if TYPE_CHECKING:
@@ -23,6 +25,26 @@ T = TypeVar("T")
 def node(broker_id: int) -> BrokerNode:
     """Return a broker of this id."""
     return BrokerNode(broker_id, f"host{broker_id}", 9092)
+
+
+class ContractLife:
+    """A process that has the locks of its broker's log dirs (``BrokerLife``).
+
+    :param continues: False if its logs are not those of the broker's last life.
+    """
+
+    def __init__(self, directories: Sequence[str], continues: bool = True) -> None:
+        self.lives: Mapping[str, str] = dict.fromkeys(directories, uuid.uuid4().hex)
+        self.ended: Mapping[str, str] = {}
+        self._continues = continues
+
+    def process(self) -> BrokerProcess:
+        """Return this process."""
+        return BrokerProcess(1, "boot", {f"/{each}": each for each in self.lives})
+
+    def begin(self, lives: Mapping[str, str], closed: Collection[str]) -> Deferred[bool]:
+        """Say whether the logs continue the broker's last life."""
+        return succeed(self._continues)
 
 
 class ClusterStoreCase(_Case):
@@ -53,13 +75,17 @@ class ClusterStoreCase(_Case):
         raise NotImplementedError
 
     async def started(
-        self, broker_id: int, directories: Sequence[str] = (), clean: bool = True
+        self, broker_id: int, directories: Sequence[str] = (), clean: bool = True, continues: bool = True
     ) -> IMetadataStore:
-        """Return a store that a broker has started and registered; it is stopped at the test's end."""
+        """Return a store that a broker has started and registered; it is stopped at the test's end.
+
+        :param continues: False if its logs are not those of the broker's last life.
+        """
         store = self.make_store()
         await self.result(store.start(node(broker_id)))
         self.addCleanup(lambda: Deferred.fromCoroutine(self.result(store.stop())))
-        await self.result(store.register(directories or [f"directory-{broker_id}"], clean))
+        directories = directories or [f"directory-{broker_id}"]
+        await self.result(store.register(directories, clean, ContractLife(directories, continues)))
         return store
 
     async def until(self, store: IMetadataStore, condition: Callable[[ClusterState], bool]) -> ClusterState:

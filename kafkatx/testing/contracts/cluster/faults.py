@@ -65,7 +65,7 @@ class FaultsContract(ClusterStoreCase):
         self.assertFalse(first.state.fenced)
 
     async def test_past_life(self) -> None:
-        """Check that a broker that was killed registers again at once: its directory ids tell who it is."""
+        """Check that a broker that was killed registers again at once: its new process has its locks."""
         first = await self.started(1)
         await self.started(2)
         await self.result(first.create_topic("clicks", [[1]], {}))

@@ -184,6 +184,21 @@ class ReplicasContract(ClusterStoreCase):
         again = await self.started(2)
         self.assertEqual(again.state.lost_epochs, {2: epoch})
 
+    async def test_stale(self) -> None:
+        """Check that all know of a broker with other logs than those of its last life, and elect it not."""
+        first, second = await self.started(1), await self.started(2)
+        await self.result(first.create_topic(ONE.topic, [[2]], {}))
+        await self.led(first, ONE.topic, 2, 0)
+        await self.result(second.stop())
+        await self.until(first, lambda state: state_of(first).leader < 0)
+        again = await self.started(2, continues=False)
+        state = await self.until(first, lambda state: 2 in state.brokers)
+        epoch = state.brokers[2].epoch
+        self.assertEqual((state.lost_epochs, state.stale_epochs), ({2: epoch}, {2: epoch}))
+        elected = await self.result(first.elect_leaders(ElectionKind.UNCLEAN, [ONE]))
+        self.assertEqual(elected, {ONE: None})
+        await self.until(again, lambda state: state.leads(2, state_of(again)))
+
     async def test_connection_lost(self) -> None:
         """Check that a change whose connection is lost has the outcome that the state shows."""
         first, second = await self.replicated(2)

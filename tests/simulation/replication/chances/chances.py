@@ -87,8 +87,9 @@ class Chances(Choices):
                     life.kill(False)
                 machine.start(world.now_s)
         failed = [life for life in failed if life.alive]
-        if failed:
+        if failed or any(truth.stale for truth in world.truth.partitions.values()):
             world.advance(SESSION_S * 2)
+            self._operators.decide()
             for life in failed:
                 self._check_moved(life)
                 life.kill(False)

@@ -72,6 +72,20 @@ class Operators(Choices):
                 life, f"create {name}: {assignment}", life.store.create_topic(name, assignment, plan.configs)
             )
 
+    def decide(self) -> None:
+        """Go on with what is left of partitions whose members have come with the data of earlier lives."""
+        life = self._world.controller()
+        undecided = [
+            each for each in self._world.truth.partitions.values() if {*each.state.members} <= each.stale
+        ]
+        if life is not None and undecided:
+            for truth in undecided:
+                truth.unclean = True
+            names = [truth.name for truth in undecided]
+            elected = life.store.elect_leaders(ElectionKind.UNCLEAN, names)
+            self.command(life, f"elect UNCLEAN {names}", elected)
+            self._world.advance(1.0)
+
     def _create_topic(self) -> None:
         life = self._able()
         missing = [name for name in self._world.plan.topics if life and name not in life.store.state.topics]

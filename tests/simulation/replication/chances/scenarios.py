@@ -371,6 +371,31 @@ class Scenarios(Choices):
         self._release(leader, follower)
         self._world.advance(0.5)
 
+    def other_data(self) -> None:
+        """A broker comes with an older copy of its data, or with none, in the place of the original (31)."""
+        found = self._led()
+        if found is None:
+            return
+        _, leader, others = found
+        life = self._random.choice([leader, *others])
+        machine, disk = life.home, life.home.disk.copy()
+        if self._random.random() < 0.3:
+            disk = machine.new_disk()
+        self._world.tell(f"the data of {life.name} are copied")
+        self._world.advance(self._random.random())
+        if life.runs and life.ready and self._random.random() < 0.5:
+            self._world.tell(f"{life.name} is told to stop")
+            life.stop()
+            self._until(lambda: not life.alive, 2.0)
+        if life.alive:
+            self._world.tell(f"{life.name} is killed")
+            life.kill(self._random.random() < 0.5)
+        machine.disk = disk
+        self._world.tell(f"{machine.name} has {'older data' if disk.logs else 'an empty disk'}")
+        self._world.truth.replace(machine.broker_id, disk)
+        life = machine.start(self._world.now_s)
+        self._until(lambda: life.ready, 2.0 * self._random.random())
+
 
 SCENARIOS: dict[str, Callable[[Scenarios], None]] = {
     "old reply": Scenarios.old_reply,
@@ -383,5 +408,6 @@ SCENARIOS: dict[str, Callable[[Scenarios], None]] = {
     "lost epochs": Scenarios.lost_epochs,
     "lost reply": Scenarios.lost_reply,
     "deleted records": Scenarios.deleted_records,
+    "other data": Scenarios.other_data,
 }
 """The scenarios by name; :mod:`tests.simulation.replication.plan` has the same names."""

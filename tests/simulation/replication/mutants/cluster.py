@@ -13,6 +13,7 @@ from kafkatx.metadata.cluster.registration import Registration
 from kafkatx.metadata.cluster.state.draft import Draft
 from kafkatx.metadata.cluster.state.follower import Follower as StateFollower
 from kafkatx.metadata.controller import isr, leaders, pieces
+from kafkatx.metadata.layout import incarnations
 from kafkatx.types import ClusterState
 from tests.simulation.mutants import Edit, Mutant
 from tests.simulation.replication.mutants.replicas import ABOUT_TO_JOIN
@@ -65,6 +66,20 @@ MUTANTS = {
                 "raise IdInUse('its past life is still registered')",
             ),
         ),
+    ),
+    "31-stale-logs": Mutant(
+        "logs that do not continue the broker's last registered life count as in sync nowhere",
+        (
+            Edit(
+                incarnations.stale_dirs,
+                "if all(each in emptied for each in known):",
+                "if True:\n        return []\n    if all(each in emptied for each in known):",
+            ),
+        ),
+    ),
+    "31-stale-replicas": Mutant(
+        "no broker is elected by a state from before it came with the logs of an earlier life",
+        (Edit(leaders.Replicas.is_stale, "if not self.state.stale_epochs:", "if True:"),),
     ),
     "16-revision": Mutant(
         "a broker leads only what was given to it since it registered",

@@ -11,6 +11,7 @@ test of a part, which :data:`PROVED` names, mostly for a reason of principle:
     ``controller-epoch`` of :mod:`tests.simulation.mutants`;
 *   22: the simulated disks copy what is read, so that a reply never refers to bytes that were cut;
 *   23: what is staged is written in the same turn of the reactor, and the state changes between turns;
+*   31-stale-replicas: a seed of the simulation of metadata stores finds it: ``stale-replicas`` there;
 *   30: ZooKeeper never goes back to an older copy of the tree here.
 """
 
@@ -67,6 +68,7 @@ SEEDS = {
     "27-retention": 1,
     "28-checkpoint": 2,
     "29-offline": 1006,
+    "31-stale-logs": 21,
     "R5-eligible": 13,
     "R5-min-insync": 0,
     "R6-checked-first": 6,
@@ -83,6 +85,7 @@ PROVED = {
     "21-topic-ids": "tests.log.test_memory.MemoryLogStoreTests.test_create",
     "22-new-file": "tests.log.partition.test_readable_log.ReadableLogTests.test_slice_ends_early",
     "23-before-roles": "tests.broker.replica.test_topics.FollowTests.test_staged_records",
+    "31-stale-replicas": "tests.metadata.controller.test_leaders.StaleTests.test_last",
     "30-log-ahead": "tests.broker.replica.test_topics.FollowTests.test_later_epoch_in_the_log",
 }
 """The test of a part which fails with a mutant that the simulation cannot see."""

@@ -18,6 +18,8 @@ from kafkatx.errors import SettingError
 from kafkatx.supervisor.backoff import Backoff
 from kafkatx.supervisor.status import Report
 
+MOST_ATTEMPTS = 5
+"""Attempts of a broker's first start that end without a reason: the process was killed, for example."""
 REMINDER_S = 10.0
 """Seconds between two lines that name the brokers which have not stopped yet."""
 
@@ -46,6 +48,7 @@ class _Member:
     :ivar process: its process, if there is one.
     :ivar ready_at_s: since when it serves; None if it does not.
     :ivar why: why its start failed, if the process has said so.
+    :ivar attempts: processes that have ended before it was ready for the first time.
     :ivar timer: starts it again.
     """
 
@@ -54,6 +57,7 @@ class _Member:
     process: Process | None = None
     ready_at_s: float | None = None
     why: str | None = None
+    attempts: int = 0
     timer: IDelayedCall | None = None
     backoff: Backoff = field(factory=Backoff)
 
@@ -62,7 +66,8 @@ class Brokers:
     """All brokers of a machine.
 
     :param names: their names in the log.
-    :ivar started: fires when all of them serve for the first time; fails with SettingError if one cannot.
+    :ivar started: fires when all of them serve at the same time, for the first time; fails with SettingError
+        if one says that it cannot, or ends again and again.
     :ivar http_url: URL of the HTTP listener of the first one; None if it has none, or does not serve yet.
     """
 
@@ -145,7 +150,7 @@ class Brokers:
             self._check_stopped()
             return
         why = how if member.why is None else member.why
-        if not self.started.called:
+        if not self.started.called and self._cannot_start(member, process, ready_at_s):
             self.started.errback(SettingError(f"broker {member.name} cannot start: {why}"))
             return
         ready_s = None if ready_at_s is None else self._clock.seconds() - ready_at_s
@@ -158,6 +163,13 @@ class Brokers:
             pause_s=pause_s,
         )
         member.timer = self._clock.callLater(pause_s, self._begin, member)
+
+    def _cannot_start(self, member: _Member, process: Process | None, ready_at_s: float | None) -> bool:
+        """Return True if the end of a process ends the start of all: it is not that a process was killed."""
+        if ready_at_s is not None:
+            return False
+        member.attempts += 1
+        return process is None or member.why is not None or member.attempts >= MOST_ATTEMPTS
 
     def _remind(self) -> None:
         names = [member.name for member in self._members if member.process is not None]

@@ -10,8 +10,8 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
-from kafkatx.supervisor.backoff import FIRST_S
-from kafkatx.supervisor.brokers import REMINDER_S, Brokers
+from kafkatx.supervisor.backoff import FIRST_S, MAX_S
+from kafkatx.supervisor.brokers import MOST_ATTEMPTS, REMINDER_S, Brokers
 from kafkatx.supervisor.status import Report
 
 
@@ -67,21 +67,51 @@ class BrokersTests(SynchronousTestCase):
         self.successResultOf(self.brokers.started)
 
     def test_cannot_start(self) -> None:
-        """A broker that cannot start ends the start, with its reason or the way it ended."""
-        for report, how in ((Report("port in use"), "port in use"), (None, "signal 9")):
-            self.setUp()
-            self.brokers.start()
-            if report is not None:
-                self.processes[1].reported(report)
-            self.processes[1].ended("signal 9")
-            failure = self.failureResultOf(self.brokers.started, SettingError)
-            self.assertEqual(str(failure.value), f"broker 2 cannot start: {how}")
-            stopped = self.brokers.stop()
-            for process in (self.processes[0], self.processes[2]):
-                self.assertEqual(process.signals, [signal.SIGTERM])
-                process.ended("status 0")
-            self.successResultOf(stopped)
-            self.assertEqual(self.clock.getDelayedCalls(), [])
+        """A broker that says why it cannot start ends the start."""
+        self.brokers.start()
+        self.processes[1].reported(Report("port in use"))
+        self.processes[1].ended("status 1")
+        failure = self.failureResultOf(self.brokers.started, SettingError)
+        self.assertEqual(str(failure.value), "broker 2 cannot start: port in use")
+        stopped = self.brokers.stop()
+        for process in (self.processes[0], self.processes[2]):
+            self.assertEqual(process.signals, [signal.SIGTERM])
+            process.ended("status 0")
+        self.successResultOf(stopped)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_killed_while_others_start(self) -> None:
+        """A broker that is killed before all are ready is started again, whether it was ready or not."""
+        self.brokers.start()
+        one, two, three = self.processes
+        one.reported(Report(None, "a:1"))
+        one.ended("signal 9 (SIGKILL)")
+        two.ended("signal 9 (SIGKILL)")
+        three.reported(Report(None, "a:3"))
+        self.clock.advance(FIRST_S)
+        again = self.processes[3:]
+        self.assertEqual([process.index for process in again], [0, 1])
+        for process in again:
+            self.assertNoResult(self.brokers.started)
+            process.reported(Report(None, "a:4"))
+        self.successResultOf(self.brokers.started)
+
+    def test_ends_again_and_again(self) -> None:
+        """A broker that never gets ready, and says no reason, ends the start at last."""
+        self.brokers.start()
+        for _ in range(MOST_ATTEMPTS):
+            self.assertNoResult(self.brokers.started)
+            process = [each for each in self.processes if each.index == 1][-1]
+            process.ended("signal 11 (SIGSEGV)")
+            self.clock.advance(MAX_S)
+        failure = self.failureResultOf(self.brokers.started, SettingError)
+        self.assertEqual(str(failure.value), "broker 2 cannot start: signal 11 (SIGSEGV)")
+
+    def test_no_process_at_first(self) -> None:
+        """A process that the system refuses ends the start."""
+        self.error = OSError("too many")
+        self.brokers.start()
+        self.failureResultOf(self.brokers.started, SettingError)
 
     def test_started_again(self) -> None:
         """A broker that ends is started again after a pause that grows; the log says so."""

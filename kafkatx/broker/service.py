@@ -99,7 +99,12 @@ class BrokerService(Service):
         self._peer_endpoint = self._listeners.make_endpoint(parts.make_endpoint)
         self.broker = _make_broker(config, parts, reactor, self._threads, self._peer_endpoint)
         self.halted = self.broker.replicas.halted
-        self._life = ProcessLife(self.broker.store.dirs, self._threads, self.broker.topics.distrust)
+        self._life = ProcessLife(
+            self.broker.store.dirs,
+            self._threads,
+            self.broker.topics.distrust,
+            anew=config[settings.KAFKATX_START_ANEW],
+        )
         self._dispatch = Dispatch(self.broker, parts.served)
         self._served = parts.served
         self._factory = KafkaServerFactory(
@@ -238,6 +243,8 @@ class BrokerService(Service):
             await self._unless_stopped(broker.metadata.register(ids))
             return
         clean = broker.store.closed_cleanly or await self._boot.is_same(paths)
+        if self.config[settings.KAFKATX_START_ANEW] or broker.topics.placements.started_empty:
+            clean = False
         if not clean:
             broker.topics.distrust()
         await self._unless_stopped(broker.metadata.register(ids, clean, self._life))

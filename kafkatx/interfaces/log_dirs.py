@@ -19,6 +19,7 @@ class Expected:
     :ivar topic_id: returns the id of a partition's topic; None if there is no such partition on this broker.
     :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
     :ivar moved_away: returns True if the topic of this id has the partition, on other brokers alone.
+    :ivar copied: other brokers may have copies: a dir whose logs are gone is used, and its logs are copied.
     """
 
     cluster_id: str
@@ -28,6 +29,7 @@ class Expected:
     recorded: LogDirRecord
     anew: bool = False
     moved_away: Callable[[TopicPartition, uuid.UUID], bool] = lambda name, topic_id: False
+    copied: bool = False
 
 
 @attrs.frozen

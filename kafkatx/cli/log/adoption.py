@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
+from kafkatx.broker.replica.logs import broker_life
 from kafkatx.log.files import Files
 from kafkatx.log.inspect.paths import locked
 from kafkatx.log.store import adoption
@@ -15,6 +16,7 @@ from kafkatx.metadata.embedded.database import ClusterDatabase
 from kafkatx.metadata.embedded.ids import kafka_id
 from kafkatx.metadata.embedded.location import find_file, put_aside
 from kafkatx.metadata.sqlite.database import DatabaseDamaged
+from kafkatx.names import TREE_FILE
 
 
 class Adoption:
@@ -66,6 +68,8 @@ class Adoption:
         self._database: ClusterDatabase | None = None
         self._owner = self._find_owner()
         known = self._read() if os.path.exists(self._path) and os.path.getsize(self._path) else None
+        if known is None and not self._damaged:
+            self._say_if_shared()
         if known is None:
             self.lines.append(f"{self._path}: {'is renamed, and ' if self._damaged else ''}is made")
         elif known.is_older:
@@ -73,8 +77,23 @@ class Adoption:
         self._todo = adoption.plan(self._dirs, known, self._owner, self._strays, self._empty, new_id)
         self.lines += self._todo.lines
         self.problems += self._todo.problems
-        self.notes = self._todo.notes
+        self.notes += self._todo.notes
         self._cluster_id = known.cluster_id if known else self._find_cluster_id()
+
+    def _say_if_shared(self) -> None:
+        """Say what an adoption means for log dirs of a broker that has others beside it."""
+        shared = [path for path in self._log_dirs if _is_shared(path)]
+        if not shared:
+            return
+        what = f"{shared[0]} belongs to a cluster of several brokers, whose state is not here"
+        if self._empty:
+            self.problems.append(
+                f"{what}: --empty changes nothing there. Start the broker: it copies partitions that it lacks"
+                " from replicas in sync. Where no other replica is in sync, start it once with"
+                " kafkatx.start.anew=true"
+            )
+        else:
+            self.notes.append(f"{what}: the topics become those of a broker that is alone")
 
     def _find_owner(self) -> int:
         owners = {one.broker_id: one.path for one in self._dirs if one.broker_id is not None}
@@ -117,3 +136,9 @@ class Adoption:
             self._database.register(self._owner, self._cluster_id)
         todo = self._todo
         write(self._database, todo.topics, todo.grown, todo.placed, self._generation)
+
+
+def _is_shared(log_dir: str) -> bool:
+    """Return True if a broker of a cluster of several has used a log dir."""
+    beside = os.path.join(os.path.dirname(log_dir), TREE_FILE)
+    return os.path.exists(os.path.join(log_dir, broker_life.NAME)) or os.path.exists(beside)

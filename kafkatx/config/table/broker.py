@@ -48,7 +48,8 @@ KAFKATX_START_ANEW = IDENTITY.boolean(
     "Start although the cluster's state is lost, damaged or not that of log.dirs: with an empty "
     "state, or with the one that is found. Partition directories that it does not know are renamed to"
     " ...-stray, a damaged state file is renamed, and nothing is removed. Meant for one start; to "
-    "keep the topics, use kafkatx log adopt instead.",
+    "keep the topics, use kafkatx log adopt instead. In a cluster also: take logs that are lost, or older "
+    "than the broker's last life, as they are where no other replica is in sync.",
 )
 KAFKATX_RETENTION = IDENTITY.string(
     "kafkatx.retention",

@@ -48,7 +48,9 @@ async def survey_all(log_dirs: Sequence[LogDir], expected: Expected | None) -> d
         ownership.check(surveys, expected)
         lost = dict(ownership.lost(surveys, expected))
         for log_dir in _online(log_dirs):
-            if log_dir.path in lost:
+            if expected.copied:
+                log_dir.emptied = ownership.is_emptied(log_dir.path, surveys, expected)
+            elif log_dir.path in lost:
                 log_dir.take_offline(OSError(errno.ENODEV, lost[log_dir.path]), "opening it")
     for log_dir in _online(log_dirs):
         await unless_failing(log_dir, log_dir.worker(partial(_claim, log_dir, surveys, expected)))

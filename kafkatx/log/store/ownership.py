@@ -115,6 +115,14 @@ def lost(surveys: Mapping[str, Survey], expected: Expected) -> Iterator[tuple[st
                 )
 
 
+def is_emptied(path: str, surveys: Mapping[str, Survey], expected: Expected) -> bool:
+    """Return True if a log dir on record is empty now: its disk was replaced, or is not mounted."""
+    survey = surveys.get(path)
+    if survey is None or survey.directory_id is not None or survey.found:
+        return False
+    return known_directory_id(path, surveys, expected) is not None
+
+
 def known_directory_id(path: str, surveys: Mapping[str, Survey], expected: Expected) -> str | None:
     """Return the id on record of the log dir at *path*; None if there is none, or another dir has it now."""
     present = {survey.directory_id for survey in surveys.values()}

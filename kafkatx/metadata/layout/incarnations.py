@@ -228,8 +228,8 @@ def stale_dirs(
     :param emptied: the dirs that had logs and have lost all of them.
     """
     known = [each for each in records if each in past.lives]  # others are new, or of an older version
-    if all(each in emptied for each in known):
-        return known  # nothing is left of the last life
+    if past.lives and all(each in emptied for each in known):
+        return list(records)  # nothing is left of the last life
     found = []
     for directory_id in known:
         last, record = past.lives[directory_id], records[directory_id]

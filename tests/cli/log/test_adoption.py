@@ -9,11 +9,13 @@ import uuid
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.replica.logs.broker_life import NAME
 from kafkatx.cli import main
 from kafkatx.config.log_config import LogConfig
 from kafkatx.log.checkpoint import encode_partition_metadata
 from kafkatx.metadata.embedded.database import ClusterDatabase
 from kafkatx.metadata.embedded.location import FILE_NAME
+from kafkatx.names import TREE_FILE
 from kafkatx.types import TopicPartition
 from tests.cli.command_case import Terminal
 from tests.log.fakes import file_store
@@ -48,6 +50,20 @@ class AdoptTests(SynchronousTestCase):
         self.assertIn("t: is made with 2 partitions", out)
         self.assertIn("give --yes", err)
         self.assertEqual(sorted(os.listdir(self.path)), before)
+
+    def test_of_a_cluster(self) -> None:
+        """In log dirs of a broker that has others beside it, --empty is refused, and says what to do."""
+        for beside in (NAME, os.path.join("..", TREE_FILE)):
+            path = os.path.join(self.path, beside)
+            with open(path, "wb"):
+                pass
+            self.addCleanup(os.unlink, path)
+            code, out, err = self.adopt("--empty", "--yes")
+            self.assertEqual((code, os.path.exists(os.path.join(self.path, FILE_NAME))), (1, False))
+            self.assertIn("several brokers", out + err)
+            self.assertIn("kafkatx.start.anew=true", out + err)
+            code, out, err = self.adopt()
+            self.assertIn("become those of a broker that is alone", out + err)
 
     def test_done(self) -> None:
         """With --yes the state has the topics; a second time there is nothing to do."""

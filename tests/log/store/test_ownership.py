@@ -16,7 +16,7 @@ from kafkatx.errors import SettingError, StateLost
 from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
 from kafkatx.log.checkpoint import decode_generation, decode_stray, encode_generation
 from kafkatx.log.store.file_store import FileLogStore
-from kafkatx.log.store.ownership import Found, Survey, check, known_directory_id, lost
+from kafkatx.log.store.ownership import Found, Survey, check, is_emptied, known_directory_id, lost
 from kafkatx.testing.contracts.partition_log import StoreCase, batch
 from kafkatx.types import LogDirRecord, Placement, TopicPartition
 from tests.log.fakes import QuickFiles, crash, file_store
@@ -88,6 +88,17 @@ class CheckTests(SynchronousTestCase):
         self.assertIn("held 1 partitions", why)
         self.assertEqual(known_directory_id("/b", surveys, expected), "y")
         self.assertIsNone(known_directory_id("/c", surveys, expected))
+
+    def test_emptied(self) -> None:
+        """A dir on record that is empty now was emptied; a new one, and one that is elsewhere, was not."""
+        recorded = LogDirRecord({"x": "/a", "z": "/c"}, {})
+        expected = state({}, recorded=recorded)
+        empty = survey(cluster=None, directory=None)
+        surveys = {"/a": empty, "/b": empty, "/c": empty, "/d": survey(directory="z")}
+        self.assertEqual([path for path in surveys if is_emptied(path, surveys, expected)], ["/a"])
+        named = {"/a": survey(directory="x")}
+        self.assertFalse(is_emptied("/a", named, expected))
+        self.assertFalse(is_emptied("/e", surveys, expected))
 
     def test_generation(self) -> None:
         """A note of the generation that is damaged counts for nothing."""

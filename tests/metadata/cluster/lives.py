@@ -69,7 +69,7 @@ class DiskLife:
     def begin(self, lives: Mapping[str, str], closed: Collection[str]) -> Deferred[bool]:
         """See BrokerLife."""
         one = self._disk.directory_id
-        records = {} if lives.get(one) == self._life else {one: self._found}
+        records = {one: LifeRecord([self._life], True) if lives.get(one) == self._life else self._found}
         emptied = [one] if self._disk.emptied else []
         stale = stale_dirs(PastLives(lives, frozenset(closed)), records, emptied)
         if stale:

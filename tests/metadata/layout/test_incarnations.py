@@ -148,11 +148,12 @@ class StaleTests(SynchronousTestCase):
             self.assertEqual(self.stale({"d": record, "e": LifeRecord(["last"], True)}, closed="de"), ["d"])
 
     def test_new(self) -> None:
-        """A dir that was never registered continues nothing and harms nothing."""
-        self.assertEqual(self.stale({"f": None}), [])
+        """A dir that was never registered harms nothing, beside one that was or at the first start."""
+        self.assertEqual(self.stale({"d": LifeRecord(["last"], True), "f": None}), [])
         self.assertEqual(stale_dirs(PastLives(), {"d": None, "e": LifeRecord(["x"], False)}, ""), [])
 
     def test_emptied(self) -> None:
         """One emptied dir leaves the others as they are; if all are empty nothing is left of the life."""
         self.assertEqual(self.stale({"d": None, "e": LifeRecord(["last"], True)}, emptied="d"), [])
-        self.assertEqual(self.stale({"d": None, "e": None, "f": None}, emptied="de"), ["d", "e"])
+        self.assertEqual(self.stale({"d": None, "e": None, "f": None}, emptied="de"), ["d", "e", "f"])
+        self.assertEqual(self.stale({"f": None}), ["f"])

@@ -51,6 +51,7 @@ class LogDir:
         self.path = f"/{machine}.{number}"
         self.directory_id = f"directory-{machine}.{number}"
         self.error: OSError | None = None
+        self.lock, self.emptied = "", False
         self.logs: Mapping[TopicPartition, Any] = {}
         self.incoming: Mapping[TopicPartition, Any] = {}
 
@@ -334,7 +335,7 @@ class _BootRecord:
         return succeed(None)
 
 
-def _make_life(dirs: object, workers: _Workers, distrust: Callable[[], None]) -> DiskLife:
+def _make_life(dirs: object, workers: _Workers, distrust: Callable[[], None], anew: bool) -> DiskLife:
     life, home = workers.life, workers.life.home
 
     def stale() -> None:

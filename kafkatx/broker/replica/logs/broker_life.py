@@ -40,6 +40,7 @@ class ProcessLife:
 
     :param dirs: the log dirs of the open store.
     :param distrust: called when the logs do not continue the last life, before that is registered.
+    :param anew: a person says that the logs are to be taken as those of the last life.
     :param new_life: returns random texts.
     """
 
@@ -49,12 +50,14 @@ class ProcessLife:
         workers: Workers,
         distrust: Callable[[], None],
         new_life: Callable[[], str] = lambda: uuid.uuid4().hex,
+        anew: bool = False,
     ) -> None:
         self.lives: Mapping[str, str] = {}
         self.ended: Mapping[str, str] = {}
         self._dirs = dirs
         self._worker = workers("broker life")
         self._distrust = distrust
+        self._anew = anew
         self._life = new_life()
         self._end = new_life()
         self._found: Mapping[str, LifeRecord | None] | None = None
@@ -75,12 +78,15 @@ class ProcessLife:
         if self._found is None:
             paths = {one.directory_id: one.path for one in dirs}
             self._found = await self._worker(partial(_read_each, paths))
+        own = LifeRecord([self._life], True)  # of dirs that this process has registered before
         records = {
-            one.directory_id: self._found.get(one.directory_id)
+            one.directory_id: own
+            if past.lives.get(one.directory_id) == self._life
+            else self._found.get(one.directory_id)
             for one in dirs
-            if past.lives.get(one.directory_id) != self._life  # else it is this process that registers again
         }
-        stale = stale_dirs(past, records, [one.directory_id for one in dirs if one.emptied])
+        emptied = [one.directory_id for one in dirs if one.emptied]
+        stale = [] if self._anew else stale_dirs(past, records, emptied)
         if stale:
             self._distrust()
             self._tell([one.path for one in dirs if one.directory_id in stale])
@@ -114,7 +120,8 @@ class ProcessLife:
             " copy or an older state of its data, or another process was this broker meanwhile. They count as"
             " in sync nowhere, and are compared with the leaders' and corrected. A partition without another"
             " replica in sync has no leader, until the original is started or a person decides to go on with"
-            " what is left: kafkatx cluster elect --unclean -t TOPIC -p NUMBER",
+            " what is left: kafkatx cluster elect --unclean -t TOPIC -p NUMBER, or kafkatx.start.anew=true"
+            " for one start",
             paths=",".join(paths),
         )
 

@@ -15,6 +15,7 @@ from kafkatx.config.table import broker as b
 from kafkatx.errors import RequestError
 from kafkatx.interfaces import ILogStore, IMetadataStore
 from kafkatx.interfaces.log_dirs import DirectoryChanges, Expected
+from kafkatx.metadata.controller.isr import is_lost
 from kafkatx.types import Placement, Topic, TopicPartition
 
 NAMED = 5
@@ -28,7 +29,11 @@ class Placements:
     was lost: it is offline, and is not created again. One that is not on record was never created, or was
     lost in a power cut before its directory was synced: it is created.
 
+    In a cluster a lost partition starts empty where another replica is in sync or eligible: it is copied from
+    that one, since this broker registers as one that may have lost records. Where no other is, it is offline.
+
     :ivar on_change: called when logs were created; :meth:`record` should be called soon.
+    :ivar started_empty: True if lost partitions have started empty.
     """
 
     _log = Logger()
@@ -41,6 +46,8 @@ class Placements:
         self._unrecorded = DirectoryChanges()
         self.on_change: Callable[[], None] | None = None
         self._missing: dict[str, list[TopicPartition]] = {}
+        self._emptied: list[TopicPartition] = []
+        self.started_empty = False
 
     def expected(self) -> Expected:
         """Return what the log store should find."""
@@ -53,6 +60,7 @@ class Placements:
             metadata.recorded,
             self._anew,
             self._is_elsewhere,
+            metadata.lease_remaining_s is not None,
         )
 
     def _is_elsewhere(self, name: TopicPartition, topic_id: uuid.UUID) -> bool:
@@ -75,27 +83,66 @@ class Placements:
         if name in self._store.logs:
             return False
         directory_id = self._metadata.recorded.placed.get(topic_id, {}).get(name.partition)
+        dirs = self._store.dirs
+        if directory_id is None and not any(one.error is not None or one.emptied for one in dirs):
+            return False
+        if self._may_start_empty(name, directory_id):
+            self._emptied.append(name)
+            return False
         if directory_id is not None:
             self._missing.setdefault(directory_id, []).append(name)
-            return True
-        return any(one.error is not None for one in self._store.dirs)
+        return True
+
+    def _may_start_empty(self, name: TopicPartition, directory_id: str | None) -> bool:
+        """Return True if a lost log may start empty: another replica has its records, or a person says so.
+
+        :param directory_id: the log dir on record; None: it may be any.
+        """
+        if self._metadata.lease_remaining_s is None:
+            return False  # there are no other replicas
+        path = self._metadata.recorded.log_dirs.get(directory_id or "")
+        failed = [one.path for one in self._store.dirs if one.error is not None]
+        if failed and (directory_id is None or path in failed):
+            return False  # it is there again when the disk is
+        state = self._metadata.state
+        partition = state.topics[name.topic].partitions[name.partition]
+        members = {*partition.isr, *partition.eligible}
+        others = [each for each in members - {self._broker_id} if not is_lost(each, partition, state)]
+        return self._anew or bool(others) or self._broker_id not in members
 
     def say_missing(self) -> None:
-        """Log which partitions are lost, a line for each log dir that held them."""
+        """Log which partitions are lost: a line for those that start empty, and one for each log dir."""
+        emptied, self._emptied = self._emptied, []
+        if emptied:
+            self.started_empty = True
+            self._log.warn(
+                "{count} partitions start empty, and are copied from other replicas: their directories are"
+                " missing in {dirs}: {names}",
+                count=len(emptied),
+                dirs=" ".join(one.path for one in self._store.dirs),
+                names=_named(emptied),
+            )
         missing, self._missing = self._missing, {}
         for directory_id, names in missing.items():
             path = self._metadata.recorded.log_dirs.get(directory_id, "an unknown log dir")
-            rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             self._log.error(
-                "{count} partitions are offline: their directories are missing: {names}{rest}; they"
-                " were in {path}. Mount its disk, or put them back, and start again; if they are lost,"
-                " let them start empty: kafkatx log adopt --empty {dirs}",
+                "{count} partitions are offline: their directories are missing: {names}; they were in {path}."
+                " Mount its disk, or put them back, and start again; if they are lost, {advice}",
                 count=len(names),
-                names=", ".join(map(str, names[:NAMED])),
-                rest=rest,
+                names=_named(names),
                 path=path,
-                dirs=" ".join(one.path for one in self._store.dirs),
+                advice=self._advice(),
             )
+
+    def _advice(self) -> str:
+        """Return the way to go on with partitions that are lost for good."""
+        if self._metadata.lease_remaining_s is None:
+            dirs = " ".join(one.path for one in self._store.dirs)
+            return f"let them start empty: kafkatx log adopt --empty {dirs}"
+        return (
+            "elect a replica that was not in sync, kafkatx cluster elect --unclean -t TOPIC -p NUMBER, and"
+            " start again; or let them start empty, with kafkatx.start.anew=true for one start"
+        )
 
     async def opened(self) -> None:
         """Record the log dirs and the partitions in them; a full disk does not prevent the start."""
@@ -161,3 +208,9 @@ class Placements:
             placed: tuple[Placement, ...] = (*settled.placed, *more.placed)
             self._unrecorded = DirectoryChanges(placed, (*settled.gone, *more.gone))
             raise
+
+
+def _named(names: list[TopicPartition]) -> str:
+    """Return the first of some partitions as text."""
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(str, names[:NAMED])) + rest

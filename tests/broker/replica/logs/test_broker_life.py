@@ -91,10 +91,10 @@ class ProcessTests(SynchronousTestCase):
         self.closed: set[str] = set()
         self.number = self.distrusted = 0
 
-    def process(self) -> ProcessLife:
+    def process(self, anew: bool = False) -> ProcessLife:
         """Start a process."""
         dirs: Any = self.dirs
-        return ProcessLife(dirs, workers, self.distrust, self.new_life)
+        return ProcessLife(dirs, workers, self.distrust, self.new_life, anew)
 
     def new_life(self) -> str:
         """Return the number of a life."""
@@ -156,6 +156,14 @@ class ProcessTests(SynchronousTestCase):
         self.assertFalse(self.registers(self.process()))
         self.assertEqual(self.distrusted, 2)
 
+    def test_anew(self) -> None:
+        """A copy is taken as the original if a person says so; then it is that."""
+        self.registers(self.process())
+        self.dirs = self.copied()
+        self.assertTrue(self.registers(self.process(anew=True)))
+        self.assertTrue(self.registers(self.process()))
+        self.assertEqual(self.distrusted, 0)
+
     def test_moved(self) -> None:
         """A copy of closed logs is as good as they were; the original is not after that."""
         life = self.process()
@@ -183,7 +191,8 @@ class ProcessTests(SynchronousTestCase):
         with capturedLogs() as events:
             life = self.process()
             self.registers(life)
-        self.assertEqual((len(events), set(life.lives)), (1, {"d"}))
+            self.assertTrue(self.registers(life))
+        self.assertEqual((len(events), set(life.lives)), (2, {"d"}))
 
     def test_emptied(self) -> None:
         """Empty log dirs continue nothing, unless another one has its logs."""

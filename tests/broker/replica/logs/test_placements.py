@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
-from twisted.logger import capturedLogs
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.broker import Broker
@@ -479,6 +479,8 @@ class ClusterTests(SynchronousTestCase):
         self.clock = Clock()
         self.metadata = FakeMetadataStore()
         self.store: FileLogStore | None = None
+        self.settings: dict[str, str] = {}
+        self.lost_epochs: dict[int, int] = {}
         self.addCleanup(self.kill)
 
     def kill(self) -> None:
@@ -490,9 +492,9 @@ class ClusterTests(SynchronousTestCase):
     def opening(self, *topics: Topic, **recorded: Any) -> Deferred[None]:
         """Begin to start the broker anew in a cluster with these topics."""
         self.kill()
-        config = BrokerConfig.load(None, {"log.dirs": self.path, "broker.id": "1"})
+        config = BrokerConfig.load(None, {"log.dirs": self.path, "broker.id": "1", **self.settings})
         self.metadata = FakeMetadataStore()
-        self.metadata.prepare(*topics)
+        self.metadata.prepare(*topics, lost_epochs=self.lost_epochs)
         self.metadata.recorded = LogDirRecord(**recorded)
         self.store = FileLogStore(config, at_once, self.clock, find_retention, QuickFiles())
         self.broker = Broker(config, self.metadata, self.store, self.clock, at_once)
@@ -595,3 +597,64 @@ class ClusterTests(SynchronousTestCase):
         self.patch(cluster, "CLUSTER_ID", cluster_id)
         self.start(topic)
         self.assertEqual((self.kept("t"), self.directories()), ([1, 1], ["t-0", "t-1"]))
+
+    def lost(self, all_files: bool = False) -> list[bool]:
+        """Start a broker, lose its logs and start it again; return for each partition whether it is offline.
+
+        Partition 0 has another replica in sync, 1 has none, of 2 this broker's replica is not in sync.
+
+        :param all_files: the whole log dir is empty, and nothing was recorded of its logs yet.
+        """
+        topic = self.metadata.make_topic("t", [[1], [1], [1]])
+        members = ((2, 1), (1,), (2,))
+        states = [
+            attrs.evolve(one, replicas=(1, 2), isr=isr, leader=isr[0])
+            for one, isr in zip(topic.partitions, members, strict=True)
+        ]
+        topic = attrs.evolve(topic, partitions=tuple(states))
+        self.start(topic)
+        self.fill("t")
+        where = self.broker.store.dirs[0].directory_id
+        self.kill()
+        for name in os.listdir(self.path):
+            if all_files or name.startswith("t-"):
+                path = os.path.join(self.path, name)
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        placed = {} if all_files else {topic.topic_id: dict.fromkeys(range(3), where)}
+        with capturedLogs() as events:
+            self.start(topic, log_dirs={where: self.path}, placed=placed)
+        self.lines = [formatEvent(event) or "" for event in events]
+        return [partition.offline for partition in self.broker.topics.of("t")]
+
+    def test_lost(self) -> None:
+        """Lost logs start empty where another replica is in sync, and say so; the others are offline."""
+        self.assertEqual(self.lost(), [False, True, False])
+        self.assertTrue(self.broker.topics.placements.started_empty)
+        self.assertFalse(self.broker.store.dirs[0].emptied)
+        (line,) = [line for line in self.lines if "start empty, and are copied" in line]
+        self.assertIn("2 partitions", line)
+        self.assertIn("t-0, t-2", line)
+        (line,) = [line for line in self.lines if "1 partitions are offline" in line]
+        self.assertIn("kafkatx cluster elect --unclean", line)
+        self.assertIn("kafkatx.start.anew=true", line)
+        self.assertNotIn("adopt", line)
+
+    def test_emptied(self) -> None:
+        """An empty log dir is used; also what was not on record yet is lost with it."""
+        self.assertEqual(self.lost(all_files=True), [False, True, False])
+        self.assertTrue(self.broker.store.dirs[0].emptied)
+
+    def test_others_have_lost_records(self) -> None:
+        """Nothing starts empty for replicas that may have lost records themselves."""
+        self.lost_epochs = {2: 1 << 40}
+        self.assertEqual(self.lost(), [True, True, False])
+
+    def test_anew(self) -> None:
+        """Everything starts empty if a person says so."""
+        self.settings = {"kafkatx.start.anew": "true"}
+        self.assertEqual(self.lost(), [False] * 3)
+
+    def test_nothing_lost(self) -> None:
+        """A broker that has its logs has started none of them empty."""
+        self.start(self.metadata.make_topic("t", [[1]]))
+        self.assertFalse(self.broker.topics.placements.started_empty)

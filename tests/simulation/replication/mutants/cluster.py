@@ -72,8 +72,8 @@ MUTANTS = {
         (
             Edit(
                 incarnations.stale_dirs,
-                "if all(each in emptied for each in known):",
-                "if True:\n        return []\n    if all(each in emptied for each in known):",
+                "if past.lives and all(each in emptied for each in known):",
+                "if True:\n        return []\n    if past.lives and all(each in emptied for each in known):",
             ),
         ),
     ),

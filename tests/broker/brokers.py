@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.broker.broker import Broker
 from kafkatx.broker.dispatch import Dispatch
 from kafkatx.broker.handlers import OFFERED, SERVED
+from kafkatx.broker.replica.logs.broker_life import ProcessLife
 from kafkatx.config import BrokerConfig
 from kafkatx.log.store.file_store import FileLogStore
 from kafkatx.metadata.cluster.store import ClusterMetadataStore
@@ -82,7 +83,8 @@ class ClusterBroker:
         await self.broker.open()
         factory = KafkaServerFactory(self.dispatch, LIMITS, self.clock)
         self.network.listen(self.id, (node.host, node.port), factory)
-        await self.metadata.register([one.directory_id for one in self.store.dirs])
+        life = ProcessLife(self.store.dirs, at_once, self.broker.topics.distrust)
+        await self.metadata.register([one.directory_id for one in self.store.dirs], True, life)
         self.broker.fetchers.start()
         await self.broker.groups.open()
         self.broker.transactions.open()

@@ -29,6 +29,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
 from kafkatx.errors import KafkaTXError, ProtocolViolation
+from kafkatx.net.admission.limits import network_of
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.pool import MemoryPool
 from kafkatx.net.requests import ExclusiveReply, Peer, PendingReply, Reply, Requests, Session, Staged
@@ -46,8 +47,17 @@ SHORT_READ_BYTES = 16 << 10
 HELD_BYTES = 1 << 20
 """Reading pauses while more bytes of requests than this wait to be served."""
 
+FRAME_BYTES = 192
+"""What a request that waits takes beside its bytes: many that are tiny take more than those."""
+
+PINNED_BYTES = 64 << 10
+"""Requests that wait are copied if the reads that they are parts of are larger by this and twice as large."""
+
 REPLIED_BYTES = 1 << 20
 """A round of requests ends when its replies have this size."""
+
+REPLY_BYTES = REPLIED_BYTES // 8
+"""Counted for each reply besides its bytes: however small, no more of them are made while others wait."""
 
 MOST_PENDING = 1000
 """Requests of a connection that may be unanswered: the replies wait for the disk, or for other brokers."""
@@ -61,6 +71,7 @@ class Server(Protocol):
     log: LimitedLog
     connections: set[KafkaConnection]
     pool: MemoryPool
+    login_pool: MemoryPool
 
     @property
     def max_request_bytes(self) -> int:
@@ -88,6 +99,7 @@ class KafkaConnection(protocol.Protocol):
         self._frames = FrameDecoder(server.max_request_bytes)
         self._inbox: deque[memoryview] = deque()
         self._inbox_bytes = 0
+        self._pinned_bytes = 0  # of the reads that requests in the inbox are parts of
         self._exclusive_bytes = 0  # of a request that is served in parts
         self._pending: deque[PendingReply] = deque()
         self._pending_are_ordered = True
@@ -95,6 +107,7 @@ class KafkaConnection(protocol.Protocol):
         self._fault: Exception | None = None  # closes the connection once the requests before it are answered
         self._serving = self._closing = self._reading_paused = False
         self._held = False
+        self._pool = server.pool
         self._muted: IDelayedCall | None = None  # the timer that ends it
         self._rounds = 0
         self._last_active_s = 0.0
@@ -116,10 +129,23 @@ class KafkaConnection(protocol.Protocol):
             self.on_made()
         self.reconsider()
 
-    def use(self, requests: Requests, max_bytes: int) -> None:
-        """Pass later requests to *requests*; accept frames of at most *max_bytes*."""
+    @property
+    def address(self) -> str:
+        """The address of the peer, as fair shares count it."""
+        return network_of(self.peer.host)
+
+    def use(self, requests: Requests, max_bytes: int, has_login: bool = True) -> None:
+        """Pass later requests to *requests*; accept frames of at most *max_bytes*.
+
+        :param has_login: False: it shares the little memory of all connections before their login.
+        """
         self._requests = requests
         self._frames.max_bytes = max_bytes
+        pool = self._server.pool if has_login else self._server.login_pool
+        if pool is not self._pool:
+            self._pool.hold(self, 0, 0)
+            self._pool = pool
+            self._balance()
 
     def end(self, reason: str) -> None:
         """Close once what was asked so far is answered, and serve no later request; log why now."""
@@ -150,15 +176,16 @@ class KafkaConnection(protocol.Protocol):
         try:
             for frame in self._frames.feed(data):
                 self._inbox.append(frame)
-                self._inbox_bytes += len(frame)
+                self._inbox_bytes += len(frame) + FRAME_BYTES
         except ProtocolViolation as violation:
             self._fault = violation
         if self._held and self._inbox_bytes != before:
             # the unfinished request is complete: its turn in the pool is over
-            self._server.pool.hold(self, self._inbox_bytes + self._exclusive_bytes, 0)
+            self._pool.hold(self, self._inbox_bytes + self._exclusive_bytes, 0)
         self.peer.hurry()
         self._serve()
         if self._inbox or self._held or self._frames.buffered_bytes:
+            self._pinned_bytes += len(data)
             self._balance()
 
     def _serve(self) -> None:
@@ -184,7 +211,8 @@ class KafkaConnection(protocol.Protocol):
     def _serve_inbox(self) -> bool:
         """Serve a round of requests; return True if anything was written to a log.
 
-        A round ends when its replies are ``REPLIED_BYTES`` large: small requests may have large ones.
+        A round ends when its replies are ``REPLIED_BYTES`` large, or many: small requests may have large
+        replies, and other connections have their turns in between.
         """
         inbox, answer_one, peer = self._inbox, self._requests.answer, self.peer
         ordered = self._requests.ordered
@@ -203,7 +231,7 @@ class KafkaConnection(protocol.Protocol):
                 ):
                     break
                 frame = inbox.popleft()
-                self._inbox_bytes -= len(frame)
+                self._inbox_bytes -= len(frame) + FRAME_BYTES
                 answer = answer_one(frame, peer)
                 if isinstance(answer, Staged):
                     staged.append(answer)
@@ -215,7 +243,7 @@ class KafkaConnection(protocol.Protocol):
                         self._finish(staged)  # their replies come first
                     if isinstance(answer, list):
                         self._take(answer, is_ordered)
-                        room -= sum(map(len, answer))
+                        room -= sum(map(len, answer)) + REPLY_BYTES
                     elif isinstance(answer, ExclusiveReply):
                         self._take_exclusive(answer.reply, len(frame))
                         break
@@ -353,22 +381,28 @@ class KafkaConnection(protocol.Protocol):
 
     def _balance(self) -> None:
         """Report the held memory to the pool, and stop or start reading accordingly."""
+        if not self._inbox:
+            self._pinned_bytes = 0
+        elif not self._serving and self._pinned_bytes > 2 * self._inbox_bytes + PINNED_BYTES:
+            self._inbox = deque(memoryview(bytes(frame)) for frame in self._inbox)
+            self._pinned_bytes = self._inbox_bytes
         unfinished = self._frames.buffered_bytes
         held_bytes = self._inbox_bytes + self._exclusive_bytes + unfinished
         self._held = bool(held_bytes)
         # a connection that is not read from for another reason would waste its turn
         may_go_on = unfinished and self._muted is None and self._inbox_bytes <= HELD_BYTES
         missing = self._frames.missing_bytes if may_go_on else 0
-        self._server.pool.hold(self, held_bytes, missing)
+        self._pool.hold(self, held_bytes, missing)
         self.reconsider()
 
     def reconsider(self) -> None:
         """Stop or start reading as the memory held by this and the other connections allows."""
         if self._closing:
             return
-        pool, transport = self._server.pool, self._transport
+        pool, transport = self._pool, self._transport
         if hasattr(transport, "bufferSize"):
-            transport.bufferSize = SHORT_READ_BYTES if pool.exhausted else READ_BYTES
+            is_short = pool.exhausted or pool is not self._server.pool
+            transport.bufferSize = SHORT_READ_BYTES if is_short else READ_BYTES
         pause = self._muted is not None or self._inbox_bytes > HELD_BYTES or not pool.may_read(self)
         if pause != self._reading_paused:
             self._reading_paused = pause

@@ -1,29 +1,48 @@
 """The memory pool for waiting and unfinished requests of all connections together.
 
-While the pool is exhausted, connections in the middle of a request are read from in turns. A turn needs
-progress: while others wait, a connection that is slower than the minimum rate, or takes too long, is closed.
-It touches the clock only; connections ask it whether they may read.
+An unfinished request claims all of its bytes before they are read. What does not fit waits, and the addresses
+of those that wait have turns one after the other. A turn needs progress: while others wait, a connection that
+is slower than the minimum rate, or would take too long, is closed. It touches the clock only; connections ask
+it whether they may read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
-from itertools import count
 from typing import Protocol
 
 import attrs
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from kafkatx.fair_shares import FairQueue
+from kafkatx.wire.frames import SIZE_BYTES
+
 GRACE_S = 1.0
 """Seconds that a turn may go without a byte."""
 
 CHECK_S = 1.0
-"""Seconds between checks of the turns while the pool is exhausted."""
+"""Seconds between checks of the turns while requests wait for memory."""
+
+SMALL_BYTES = 16 << 10
+"""Requests up to this size are always read: a connection holds as much in one read."""
+
+USUAL_SHARE = 64
+"""Requests of at most this part of the memory are of usual size: with 64 MiB, batches of up to 1 MiB."""
+
+RESERVED_SHARE = 4
+"""This part of the memory is kept for requests of usual size."""
+
+
+SLACK_SHARE = 8
+"""Memory is short until this part of it is free again."""
 
 
 class Holder(Protocol):
     """A connection, as the pool sees it."""
+
+    @property
+    def address(self) -> str:
+        """The address of the peer."""
 
     def reconsider(self) -> None:
         """Ask :meth:`MemoryPool.may_read` again: the answer may have changed."""
@@ -40,29 +59,50 @@ class MemoryPoolLimits:
     min_bytes_s: float = 65536.0  #: kafkatx.request.min.bytes.per.second
     max_turn_s: float = 60.0  #: kafkatx.request.turn.max.ms
 
+    @property
+    def small_bytes(self) -> int:
+        """The size of requests that never wait."""
+        return max(SIZE_BYTES, min(SMALL_BYTES, self.usual_bytes))
+
+    @property
+    def usual_bytes(self) -> int:
+        """The size of requests that have memory of their own."""
+        return self.max_bytes // USUAL_SHARE
+
 
 @attrs.define(eq=False)
-class _Turn:
-    started_s: float
-    counted_bytes: int  # of its missing bytes, those that count towards the limit
-    received_bytes: int = 0
+class _Claim:
+    """The memory of one connection.
+
+    :ivar size: missing bytes of its unfinished request when that began.
+    :ivar has_turn: True if it may read the request; False: it waits, or has none.
+    :ivar seen_s: when it was last seen to be fast enough, with :attr:`seen_bytes` missing.
+    """
+
+    holder: Holder
+    held_bytes: int = 0
+    missing_bytes: int = 0
+    size: int = 0
+    has_turn: bool = False
+    seen_s: float = 0.0
+    seen_bytes: int = 0
 
 
 class MemoryPool:
     """Counts the bytes of waiting and of incomplete requests (``queued.max.request.bytes``).
 
-    While the pool is exhausted, these unfinished requests are read further:
+    An incomplete request has a turn while it is read. Its missing bytes are claimed with the turn, which it
+    gets if they fit beside all that is held and claimed:
 
-    *   the one that began first;
-    *   others, in the order of their missing bytes, as long as these fit into the limit together: so a
-        request of usual size does not wait for a huge one.
+    *   requests of usual size have a reserve of their own, which large ones leave free;
+    *   one large request at a time is read in any case: it may be larger than the pool.
 
-    Connections that hold nothing are always read from, in small pieces: a request that fits into one piece
-    does not hold memory for long. A connection that begins its next request has had its turn and queues
-    again.
+    So the pool holds at most its limit, its reserve, and one large request. Connections that hold nothing are
+    always read from; in small pieces while memory is short. A connection that begins its next request has had
+    its turn and queues again.
 
     :ivar held_bytes: bytes that the connections hold.
-    :ivar exhausted: True if the connections hold as much as they may.
+    :ivar exhausted: True if requests wait for memory, or all of it is claimed.
     """
 
     def __init__(self, limits: MemoryPoolLimits, clock: IReactorTime, changed: Callable[[], None]) -> None:
@@ -73,19 +113,22 @@ class MemoryPool:
         self._limits = limits
         self._clock = clock
         self._changed = changed
-        self._held: dict[Holder, int] = {}
+        self._claims: dict[Holder, _Claim] = {}
         self.held_bytes = 0
-        self._missing: dict[Holder, int] = {}  # of each unfinished request; the first to begin is the first
-        self._turns: dict[Holder, _Turn] = {}
-        self._turn_bytes = 0  # missing in the turns, but for the first's
-        self._shortest: list[tuple[int, int, Holder]] = []  # a heap of those that wait, some of them gone
-        self._number = count()
+        self._turn_bytes = 0  # missing in all turns
+        self._usual_bytes = 0  # sizes of the turns of usual size
+        self._large_turns = 0
+        self._usual: FairQueue[_Claim] = FairQueue()
+        self._large: FairQueue[_Claim] = FairQueue()
         self._checking: IDelayedCall | None = None
         self.exhausted = False
 
     def may_read(self, holder: Holder) -> bool:
         """Return True if *holder* may read now."""
-        return not self.exhausted or holder not in self._missing or holder in self._turns
+        if not self.exhausted:
+            return True
+        claim = self._claims.get(holder)
+        return claim is None or claim.has_turn
 
     def hold(self, holder: Holder, held_bytes: int, missing_bytes: int) -> None:
         """Set how many bytes *holder* holds.
@@ -93,96 +136,120 @@ class MemoryPool:
         :param missing_bytes: how many bytes its unfinished request lacks; 0 if there is none, or if it is not
             read further for another reason.
         """
-        self.held_bytes += held_bytes - self._held.pop(holder, 0)
-        if held_bytes:
-            self._held[holder] = held_bytes
-        self._note_missing(holder, missing_bytes)
-        exhausted = 0 <= self._limits.max_bytes <= self.held_bytes
+        claim = self._claims.get(holder)
+        if claim is None:
+            if not held_bytes:
+                return
+            claim = self._claims[holder] = _Claim(holder)
+        self.held_bytes += held_bytes - claim.held_bytes
+        claim.held_bytes = held_bytes
+        if not missing_bytes or missing_bytes > claim.missing_bytes:  # finished, or the next one has begun
+            self._end_request(claim)
+        if missing_bytes and not claim.size:
+            self._begin_request(claim, missing_bytes)
+        elif missing_bytes:
+            self._turn_bytes -= claim.missing_bytes - missing_bytes if claim.has_turn else 0
+            claim.missing_bytes = missing_bytes
+        if not held_bytes:
+            del self._claims[holder]
+        if self.exhausted:
+            self._grant()
+        self._note_exhausted()
+
+    def _note_exhausted(self) -> None:
+        waiting = bool(self._usual or self._large)
+        if waiting and self._checking is None:
+            self._checking = self._clock.callLater(CHECK_S, self._check)
+        elif not waiting and self._checking is not None:
+            self._checking.cancel()
+            self._checking = None
+        most = self._limits.max_bytes
+        if self.exhausted:  # all connections are told: not with each request that comes and goes
+            most -= most // SLACK_SHARE
+        exhausted = waiting or 0 <= most <= self.held_bytes + self._turn_bytes
         if exhausted != self.exhausted:
             self.exhausted = exhausted
-            (self._begin_turns if exhausted else self._end_turns)()
             self._changed()
-        elif exhausted:
-            self._grant()
 
-    def _note_missing(self, holder: Holder, missing_bytes: int) -> None:
-        before = self._missing.get(holder, 0)
-        turn = self._turns.get(holder)
-        if not missing_bytes or missing_bytes > before:  # finished, or the next one has begun
-            self._missing.pop(holder, None)
-            if turn is not None:
-                del self._turns[holder]
-                self._turn_bytes -= turn.counted_bytes
-        if not missing_bytes:
-            return
-        self._missing[holder] = missing_bytes
-        if turn is not None and missing_bytes <= before:
-            turn.received_bytes += before - missing_bytes
-            if turn.counted_bytes:
-                self._turn_bytes -= turn.counted_bytes - missing_bytes
-                turn.counted_bytes = missing_bytes
-        elif self.exhausted:
-            self._queue(holder, missing_bytes)
+    def _begin_request(self, claim: _Claim, missing_bytes: int) -> None:
+        claim.size = claim.missing_bytes = missing_bytes
+        queue = self._usual if missing_bytes <= self._limits.usual_bytes else self._large
+        if missing_bytes <= self._limits.small_bytes or (not queue and self._fits(missing_bytes)):
+            self._give_turn(claim)
+        else:
+            queue.push(claim.holder.address, claim)
 
-    def _queue(self, holder: Holder, missing_bytes: int) -> None:
-        heappush(self._shortest, (missing_bytes, next(self._number), holder))
+    def _end_request(self, claim: _Claim) -> None:
+        if claim.has_turn:
+            self._turn_bytes -= claim.missing_bytes
+            self._count_turn(claim.size, -1)
+        else:
+            self._usual.remove(claim)
+            self._large.remove(claim)
+        claim.size = claim.missing_bytes = 0
+        claim.has_turn = False
 
-    def _begin_turns(self) -> None:
-        for holder, missing_bytes in self._missing.items():
-            self._queue(holder, missing_bytes)
-        self._grant()
-        self._checking = self._clock.callLater(CHECK_S, self._check)
-
-    def _end_turns(self) -> None:
-        self._turns.clear()
-        self._turn_bytes = 0
-        self._shortest.clear()
-        if self._checking is not None and self._checking.active():
-            self._checking.cancel()
-        self._checking = None
+    def _fits(self, size: int) -> bool:
+        """Return True if a request of a size can have a turn now."""
+        limits = self._limits
+        if limits.max_bytes < 0:
+            return True
+        reserve = limits.max_bytes // RESERVED_SHARE
+        free = limits.max_bytes - self.held_bytes - self._turn_bytes
+        if size <= limits.usual_bytes:
+            return size <= free or self._usual_bytes + size <= reserve
+        return not self._large_turns or size <= free - reserve
 
     def _grant(self) -> None:
-        """Give turns to the holders that can have one now."""
+        """Give turns to the requests that fit now."""
         granted = []
-        first = next(iter(self._missing), None)
-        if first is not None and first not in self._turns:
-            granted.append(self._give_turn(first, 0))
-        shortest = self._shortest
-        while shortest:
-            missing_bytes, _, holder = shortest[0]
-            waits = self._missing.get(holder) == missing_bytes and holder not in self._turns
-            if waits and self._turn_bytes + missing_bytes > self._limits.max_bytes:
-                break
-            heappop(shortest)
-            if waits:
-                granted.append(self._give_turn(holder, missing_bytes))
-        for holder in granted:
-            holder.reconsider()
+        for queue in (self._usual, self._large):
+            while queue and self._fits(queue.peek().missing_bytes):
+                granted.append(queue.pop())
+                self._give_turn(granted[-1])
+        for claim in granted:
+            claim.holder.reconsider()
 
-    def _give_turn(self, holder: Holder, counted_bytes: int) -> Holder:
-        self._turns[holder] = _Turn(self._clock.seconds(), counted_bytes)
-        self._turn_bytes += counted_bytes
-        return holder
+    def _give_turn(self, claim: _Claim) -> None:
+        claim.has_turn, claim.seen_s = True, self._clock.seconds()
+        claim.seen_bytes = claim.missing_bytes
+        self._turn_bytes += claim.missing_bytes
+        self._count_turn(claim.size, 1)
+
+    def _count_turn(self, size: int, change: int) -> None:
+        if size > self._limits.usual_bytes:
+            self._large_turns += change
+        elif size > self._limits.small_bytes:
+            self._usual_bytes += change * size
 
     def _check(self) -> None:
         """Close connections that make no progress in their turns while others wait."""
         self._checking = self._clock.callLater(CHECK_S, self._check)
-        if len(self._turns) == len(self._missing):
-            return
-        now_s, limits = self._clock.seconds(), self._limits
-        for holder, turn in list(self._turns.items()):
-            if not self.exhausted or len(self._turns) == len(self._missing):
+        now_s = self._clock.seconds()
+        for claim in list(self._claims.values()):
+            if not (self._usual or self._large):
                 return
-            turn_s = now_s - turn.started_s
-            if turn_s > limits.max_turn_s:
-                self._abort(holder, f"it took more than {limits.max_turn_s:g} s for a request")
-            elif turn.received_bytes < limits.min_bytes_s * (turn_s - GRACE_S):
-                self._abort(
-                    holder,
-                    f"it sent {turn.received_bytes} bytes of a request in {turn_s:.0f} s, less than"
-                    f" {limits.min_bytes_s:g} a second,",
-                )
+            reason = self._fault(claim, now_s)
+            if reason:
+                limit = self._limits.max_bytes
+                claim.holder.abort(f"{reason} while memory is short (queued.max.request.bytes={limit})")
 
-    def _abort(self, holder: Holder, reason: str) -> None:
-        limit = self._limits.max_bytes
-        holder.abort(f"{reason} while memory is short (queued.max.request.bytes={limit})")
+    def _fault(self, claim: _Claim, now_s: float) -> str:
+        """Return why a connection must not keep its turn, if it has one; empty: it may.
+
+        From one check to the next it has to send at the minimum rate, or at the one that completes the
+        request within the longest time of a turn: a request that lacks a byte takes as much memory as a
+        complete one.
+        """
+        limits, passed_s = self._limits, now_s - claim.seen_s
+        if not claim.has_turn or passed_s <= GRACE_S:
+            return ""
+        received = claim.seen_bytes - claim.missing_bytes
+        least_bytes_s = max(limits.min_bytes_s, claim.size / limits.max_turn_s)
+        if received < least_bytes_s * passed_s:
+            return (
+                f"it sent {received} bytes of a request in {passed_s:.0f} s, less than {least_bytes_s:g} a"
+                " second,"
+            )
+        claim.seen_s, claim.seen_bytes = now_s, claim.missing_bytes
+        return ""

@@ -25,6 +25,9 @@ from kafkatx.net.pool import MemoryPool, MemoryPoolLimits
 from kafkatx.net.requests import Requests
 from kafkatx.net.sender import Load, in_memory
 
+LOGIN_BYTES = 8 << 20
+"""Bytes of requests that all connections before their login may hold, of queued.max.request.bytes or less."""
+
 KEPT_DESCRIPTORS = 256
 """Open files (``ulimit -n``) that are not for connections."""
 
@@ -88,6 +91,9 @@ class KafkaServerFactory(protocol.ServerFactory):
             limits.max_queued_bytes, limits.min_request_bytes_s, limits.max_turn_ms / 1000
         )
         self.pool = MemoryPool(pool_limits, clock, self._reconsider)
+        most_bytes = LOGIN_BYTES if limits.max_queued_bytes < 0 else min(LOGIN_BYTES, limits.max_queued_bytes)
+        login_limits = attrs.evolve(pool_limits, max_bytes=most_bytes)
+        self.login_pool = MemoryPool(login_limits, clock, self._reconsider)
 
     def use(self, limits: Limits) -> None:
         """Use other limits from now on."""

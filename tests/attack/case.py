@@ -19,7 +19,7 @@ FULL = DECIDES
 """True in ``make attack``: attacks have their full size, and what was measured decides."""
 
 SLOWEST_S = 1.0
-GROWTH_BYTES = 300 << 20
+GROWTH_BYTES = 200 << 20
 SAMPLE_S = 0.05
 
 
@@ -36,9 +36,9 @@ class AttackCase(SynchronousTestCase):
         self.broker = EmbeddedBroker(self.settings, run_in="process").start()
         self.addCleanup(self.broker.__exit__, None, None, None)
 
-    def connect(self) -> RawClient:
-        """Return a new connection, closed at the test's end."""
-        client = RawClient(self.broker.bootstrap)
+    def connect(self, address: str | None = None) -> RawClient:
+        """Return a new connection, to another listener if its address is given; closed at the test's end."""
+        client = RawClient(address or self.broker.bootstrap)
         self.addCleanup(client.__exit__)
         return client
 

@@ -35,6 +35,19 @@ class RawClient:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
+    def send_some(self, data: bytes | memoryview) -> int:
+        """Send what the peer takes at once; return how much that is.
+
+        :raises OSError: the peer has closed the connection.
+        """
+        self._socket.setblocking(False)
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        finally:
+            self._socket.settimeout(TIMEOUT_S)
+
     def send(self, data: bytes) -> None:
         """Send bytes; a peer that has closed is no error here."""
         with suppress(BrokenPipeError, ConnectionResetError):

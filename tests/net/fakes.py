@@ -29,6 +29,7 @@ class PullTransport(StringTransport):
     """
 
     producer: Any
+    bufferSize = 65_536  # of a socket
 
     def __init__(self, host: str = "192.0.2.1", port: int = 5000) -> None:
         super().__init__(peerAddress=IPv4Address("TCP", host, port))

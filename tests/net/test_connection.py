@@ -63,6 +63,18 @@ class OrderTests(ConnectionTestCase):
         waiting[b"d"].callback(framed(b"d"))
         self.assertEqual(transport.replies(), [b"a", b"b", b"c", b"d"])
 
+    def test_others_have_turns(self) -> None:
+        """After some replies of many small requests in one read other connections have their turn."""
+        names = [b"%03d" % number for number in range(100)]
+        connection, transport = self.connect()
+        connection.dataReceived(fetch(*names))
+        self.assertEqual(transport.replies(), names[:8])
+        other, other_transport = self.connect()
+        other.dataReceived(fetch(b"other"))
+        self.assertEqual(other_transport.replies(), [b"other"])
+        self.settle()
+        self.assertEqual(transport.replies(), names)
+
     def test_ready_reply_behind_a_waiting_one(self) -> None:
         """A reply that is ready at once does not overtake one that is still pending."""
         first = self.requests.script[b"a"] = Deferred[Reply]()

@@ -10,7 +10,7 @@ from twisted.logger import LogLevel, capturedLogs
 
 from kafkatx.net.admission.held_off import HeldOff
 from kafkatx.net.admission.limits import AdmissionLimits, ListenerLimits
-from kafkatx.net.connection import HELD_BYTES, READ_BYTES
+from kafkatx.net.connection import FRAME_BYTES, HELD_BYTES, READ_BYTES, SHORT_READ_BYTES
 from kafkatx.net.pool import CHECK_S
 from kafkatx.net.requests import Reply
 from kafkatx.net.server import KafkaServerFactory, ListenerFactory
@@ -173,7 +173,6 @@ class PoolTests(ConnectionTestCase):
         self.assertEqual(self.states(), ["producing", "paused", "producing"])
         self.first.dataReceived(fetch(b"x" * 2000)[600:])
         self.assertEqual(self.first_transport.replies(), [b"x" * 2000])
-        self.assertFalse(self.factory.pool.exhausted)
         self.assertEqual(self.states(), ["producing", "producing", "producing"])
 
     def test_turn_passes_on(self) -> None:
@@ -193,7 +192,7 @@ class PoolTests(ConnectionTestCase):
         self.small.dataReceived(fetch(b"parked", b"z" * 1000))  # memory stays short
         self.first.dataReceived(fetch(b"x" * 2000)[600:] + fetch(b"x" * 2000)[:900])
         self.assertEqual(self.first_transport.replies(), [b"x" * 2000])
-        self.assertEqual(self.states(), ["paused", "producing", "producing"])
+        self.assertEqual(self.states(), ["paused", "producing", "paused"])
 
     def test_small_requests_are_served(self) -> None:
         """Requests that arrive whole are served while the pool is exhausted."""
@@ -220,7 +219,6 @@ class PoolTests(ConnectionTestCase):
         self.assertIn("0 bytes of a request in 2 s", event["reason"])
         self.assertTrue(self.first_transport.disconnected)
         self.lose(self.first)
-        self.assertFalse(self.factory.pool.exhausted)
         self.assertEqual(self.second_transport.producerState, "producing")
 
     def test_slow_is_not_stalled(self) -> None:
@@ -242,12 +240,27 @@ class PoolTests(ConnectionTestCase):
         self.settle()
         self.assertFalse(self.factory.pool.exhausted)
 
+    def test_tiny_requests_count(self) -> None:
+        """Many tiny requests that wait count for more than their bytes: each takes an object."""
+        self.requests.script[b"parked"] = Deferred[Reply]()
+        self.small.dataReceived(fetch(b"parked", *[b"a"] * 10))
+        self.assertGreaterEqual(self.factory.pool.held_bytes, 10 * FRAME_BYTES)
+
+    def test_waiting_request_does_not_keep_a_large_read(self) -> None:
+        """A small request that waits is copied: it would keep all of the read that it was a part of."""
+        self.requests.script[b"parked"] = Deferred[Reply]()
+        data = bytearray(fetch(b"x" * 200_000, b"parked", b"a"))
+        self.small.dataReceived(bytes(data))
+        (waiting,) = self.small._inbox
+        self.assertLess(len(bytes(waiting.obj)), 100)
+
     def test_lost_connection_frees_its_share(self) -> None:
         """A lost connection releases its memory, and those that waited for it read again."""
         self.fill()
         self.lose(self.first)
-        self.assertFalse(self.factory.pool.exhausted)
         self.assertEqual(self.second_transport.producerState, "producing")
+        self.lose(self.second)
+        self.assertEqual((self.factory.pool.exhausted, self.factory.pool.held_bytes), (False, 0))
 
     def test_violation_frees_its_share(self) -> None:
         """A connection closed for a violation releases its memory."""
@@ -258,6 +271,31 @@ class PoolTests(ConnectionTestCase):
         self.settle()
         self.assertTrue(self.small_transport.disconnecting)
         self.assertFalse(self.factory.pool.exhausted)
+
+
+class LoginPoolTests(ConnectionTestCase):
+    def test_before_a_login(self) -> None:
+        """Before its login a connection is read from in small pieces, and shares a small pool with others."""
+        factory = self.make_factory(max_queued_bytes=1000)
+        connection, transport = self.connect(factory)
+        connection.use(self.requests, 5000, has_login=False)
+        connection.dataReceived(fetch(b"x" * 2000)[:600])
+        self.assertEqual((factory.pool.held_bytes, factory.login_pool.held_bytes), (0, 600))
+        self.assertEqual(transport.bufferSize, SHORT_READ_BYTES)
+        other, other_transport = self.connect(factory)
+        other.use(self.requests, 5000, has_login=False)
+        other.dataReceived(fetch(b"x" * 2000)[:600])
+        self.assertEqual((transport.producerState, other_transport.producerState), ("producing", "paused"))
+
+    def test_after_it(self) -> None:
+        """With its login it shares the memory of all requests."""
+        factory = self.make_factory()
+        connection, transport = self.connect(factory)
+        connection.use(self.requests, 5000, has_login=False)
+        connection.dataReceived(fetch(b"x" * 2000)[:600])
+        connection.use(self.requests, 5000)
+        self.assertEqual((factory.pool.held_bytes, factory.login_pool.held_bytes), (600, 0))
+        self.assertEqual(transport.bufferSize, READ_BYTES)
 
 
 class AdmissionTests(ConnectionTestCase):

@@ -129,7 +129,7 @@ class ConnectionLogin:
 
     def _close_gate(self, max_bytes: int) -> None:
         assert self._gate is not None
-        self._connection.use(self._gate, max_bytes)
+        self._connection.use(self._gate, max_bytes, has_login=self.identity is not None)
         self._set_timer(self._rules.limits.timeout_s, self._too_late)
 
     def _set_timer(self, seconds: float | None, call: Callable[[], None]) -> None:

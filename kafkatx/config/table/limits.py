@@ -23,8 +23,8 @@ REQUEST_MIN_BYTES_PER_SECOND = LIMITS.integer(
 REQUEST_TURN_MAX_MS = LIMITS.integer(
     "kafkatx.request.turn.max.ms",
     60_000,
-    "Maximum time to read an incomplete request while others wait for queued.max.request.bytes; after"
-    " it the connection is closed.",
+    "Maximum time to read an incomplete request while others wait for queued.max.request.bytes; a "
+    "connection that is too slow for that is closed.",
     low=1000,
     unit="ms",
 )

@@ -84,8 +84,9 @@ SOCKET_REQUEST_MAX_BYTES = NETWORK.integer(
 QUEUED_MAX_REQUEST_BYTES = NETWORK.long(
     "queued.max.request.bytes",
     64 << 20,
-    "Bytes of waiting and incomplete requests that all connections may hold in total; above it, "
-    "incomplete requests are read one at a time. -1, Kafka's default: no limit.",
+    "Bytes of waiting and incomplete requests that all connections may hold in total; an incomplete request "
+    "that does not fit in whole waits for its turn, and addresses take turns. A quarter as much is kept for "
+    "requests of up to 1/64 of it. -1, Kafka's default: no limit.",
     low=-1,
     unit="bytes",
 )

@@ -56,3 +56,14 @@ def counted_address(host: str) -> str:
     except ValueError:
         return host
     return str(address.ipv4_mapped or address)
+
+
+def network_of(host: str) -> str:
+    """Return whom an address has its fair share with: an IPv6 address with all of its network of 64 bits."""
+    address = counted_address(host)
+    if ":" not in address:
+        return address
+    try:
+        return str(ipaddress.IPv6Network((address, 64), strict=False))
+    except ValueError:
+        return address

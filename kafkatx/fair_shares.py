@@ -34,6 +34,10 @@ class FairQueue(Generic[T]):
         """Return the number of items of a key that wait."""
         return len(self._waiting.get(key, ()))
 
+    def key_of(self, item: T) -> Hashable:
+        """Return the key of an item that waits."""
+        return self._keys[item]
+
     def push(self, key: Hashable, item: T) -> None:
         """Add an item of a key."""
         self._waiting.setdefault(key, {})[item] = None

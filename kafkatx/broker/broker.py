@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kafkatx.broker.history.samples import Samples
     from kafkatx.broker.requests.fetch_sessions import FetchSessions
     from kafkatx.broker.telemetry.telemetry import ClientTelemetry
+    from kafkatx.net.fair_turns import FairTurns
     from kafkatx.networkclient.connection import MakeEndpoint
 
 
@@ -251,6 +252,13 @@ class Broker:
         from kafkatx.broker.requests.fetch_sessions import FetchSessions  # not needed for a start
 
         return FetchSessions(self.config[replication.MAX_INCREMENTAL_FETCH_SESSION_CACHE_SLOTS])
+
+    @cached_property
+    def password_turns(self) -> FairTurns:
+        """The turns of checks of passwords, at all listeners."""
+        from kafkatx.broker.logins.password_checks import password_turns  # not needed without logins
+
+        return password_turns()
 
     @cached_property
     def samples(self) -> Samples:

@@ -2,8 +2,8 @@
 
 A client sends its password or token with each request, and checking one takes milliseconds, on purpose. So a
 login that was right counts for :data:`KEPT_S` more, and a user who is removed can go on for that long; only a
-keyed digest of it is kept. A client waits for the answer to a wrong one, and can have few checked at the same
-time.
+keyed digest of it is kept. A client waits for the answer to a wrong one; addresses have turns of checks, and
+the check of a client that has gone is dropped.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from math import inf
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
+import attrs
 from twisted.cred.error import LoginFailed
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
+from kafkatx.net.admission.limits import network_of
+from kafkatx.net.fair_turns import FairTurns, TooManyWaiting
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import NOBODY, Session
 from kafkatx.web.calls import Call, WebError
@@ -34,13 +38,26 @@ KEPT_S = 10.0
 MOST_KEPT = 1000
 """Logins that are kept; above it the oldest is checked again."""
 
-MOST_CHECKS, MOST_OF_CLIENT = 64, 8
-"""Different logins that are checked at the same time, of all clients and of one address."""
+MOST_CHECKS, MOST_OF_CLIENT = 64, 16
+"""Different logins that are checked at the same time, and those of one address that wait for that."""
 
 FOR_PRINCIPAL = "x-forward-principal"
 """The header in which a broker that forwards a request tells the principal of the client,
 percent-encoded.
 """
+
+
+@attrs.define(eq=False)
+class _Check:
+    """A login that is being checked.
+
+    :ivar forgotten: how often all logins had been forgotten when it began.
+    :ivar waiting: the requests that wait for it.
+    """
+
+    forgotten: int
+    waiting: list[Deferred[Login]] = attrs.Factory(list)
+    running: Deferred[Any] | None = None
 
 
 class Logins:
@@ -66,8 +83,9 @@ class Logins:
         self._brokers = brokers
         self._key = secrets.token_bytes(32)
         self._kept: dict[bytes, tuple[float, str, float]] = {}
-        self._checks: dict[bytes, list[Deferred[Login]]] = {}
-        self._of_client: dict[str, int] = {}
+        self._checks: dict[bytes, _Check] = {}
+        self._turns = FairTurns(MOST_CHECKS, MOST_OF_CLIENT, cancels=True)
+        self._forgotten = 0
 
     async def session(self, call: Call) -> Session:
         """Return the session of a request that is logged in.
@@ -84,6 +102,7 @@ class Logins:
     def forget(self) -> None:
         """Check each login again at its next request: users have changed."""
         self._kept.clear()
+        self._forgotten += 1
 
     @property
     def names(self) -> Sequence[str]:
@@ -106,9 +125,11 @@ class Logins:
         if now_s < kept_until_s:
             return Login(principal, None if ends_s == inf else ends_s - now_s)
         if key not in self._checks:
-            self._begin(key, attempt, client)
-        waiting: Deferred[Login] = Deferred()
-        self._checks[key].append(waiting)
+            self._clock.callLater(0, self._begin, key, attempt, client)
+            self._checks[key] = _Check(self._forgotten)
+        check = self._checks[key]
+        waiting: Deferred[Login] = Deferred(partial(self._left, key, check))
+        check.waiting.append(waiting)
         return await waiting
 
     def _refused(self, why: str) -> WebError:
@@ -117,20 +138,25 @@ class Logins:
         return WebError(401, why, headers={"WWW-Authenticate": challenges})
 
     def _begin(self, key: bytes, attempt: Attempt, client: str) -> None:
-        count = self._of_client.get(client, 0)
-        if len(self._checks) >= MOST_CHECKS or count >= MOST_OF_CLIENT:
-            raise WebError(503, "too many logins are checked at the same time: try again", headers=_SOON)
-        self._checks[key] = []
-        self._of_client[client] = count + 1
-        self._clock.callLater(0, self._check, key, attempt, client)
+        check = self._checks[key]
+        if not check.waiting:
+            del self._checks[key]
+            return
+        check.running = self._turns.run(network_of(client), partial(self._checked, attempt, client))
+        check.running.addBoth(self._ended, key, check)
 
-    def _check(self, key: bytes, attempt: Attempt, client: str) -> None:
-        checking = Deferred.fromCoroutine(self._checked(attempt, client))
-        checking.addBoth(self._ended, key, client)
+    def _left(self, key: bytes, check: _Check, waiting: Deferred[Login]) -> None:
+        """Drop a check when the last of those who wait for it has gone."""
+        check.waiting.remove(waiting)
+        if not check.waiting and check.running is not None:
+            check.running.cancel()
 
-    async def _checked(self, attempt: Attempt, client: str) -> Login | WebError:
+    def _checked(self, attempt: Attempt, client: str) -> Deferred[Login | WebError]:
+        return Deferred.fromCoroutine(self._check(attempt, client))
+
+    async def _check(self, attempt: Attempt, client: str) -> Login | WebError:
         try:
-            return await attempt.check()
+            return await attempt.check(client)
         except LoginFailed as failed:
             self._log.warn(
                 "refused a login over HTTP from {client}: {who}{reason}",
@@ -139,24 +165,24 @@ class Logins:
                 reason=f": {failed}" if str(failed) else "",
             )
             error = self._refused("the login is wrong, or has expired")
+        except (TooManyWaiting, CancelledError):
+            return _too_many()
         except Exception:
             self._log.failure("a login over HTTP could not be checked")
             error = WebError(503, "the login cannot be checked now: try again", headers=_SOON)
         await deferLater(self._clock, self._delay_s)
         return error
 
-    def _ended(self, found: object, key: bytes, client: str) -> None:
-        waiting = self._checks.pop(key)
-        self._of_client[client] -= 1
-        if not self._of_client[client]:
-            del self._of_client[client]
-        if isinstance(found, Login):
+    def _ended(self, found: object, key: bytes, check: _Check) -> None:
+        if self._checks.get(key) is check:
+            del self._checks[key]
+        if isinstance(found, Login) and check.forgotten == self._forgotten:
             self._keep(key, found)
-        for one in waiting:
+        for one in check.waiting:
             if isinstance(found, Login):
                 one.callback(found)
             else:
-                one.errback(found)  # type: ignore[arg-type]
+                one.errback(found if isinstance(found, WebError) else _too_many())
 
     def _keep(self, key: bytes, login: Login) -> None:
         self._kept.pop(key, None)
@@ -203,3 +229,7 @@ def spoken_for(call: Call, brokers: Brokers) -> Session:
 
 
 _SOON = {"Retry-After": "1"}
+
+
+def _too_many() -> WebError:
+    return WebError(503, "too many logins are checked at the same time: try again", headers=_SOON)

@@ -25,14 +25,17 @@ class Attempt(NamedTuple):
     """A login that has to be checked.
 
     :ivar who: whom it is about, for the log; no secret.
-    :ivar check: fires with the login; fails with LoginFailed, whose message may say why.
+    :ivar check: called with the address of the client; fires with the login, fails with LoginFailed, whose
+        message may say why, or with TooManyWaiting. Cancelling it drops the check.
     """
 
     who: str
-    check: Callable[[], Deferred[Login]]
+    check: Callable[[str], Deferred[Login]]
 
 
-CheckPassword: TypeAlias = Callable[[str, str], "Deferred[Login]"]
+CheckPassword: TypeAlias = Callable[[str, str, str], "Deferred[Login]"]
+"""Checks a user name and a password, which come from an address."""
+
 CheckToken: TypeAlias = Callable[[str], "Deferred[Login]"]
 
 
@@ -74,7 +77,7 @@ class Basic:
         user, colon, password = text.partition(":")
         if not colon or not user:
             return None
-        return Attempt(f"user {user[:100]!r}", lambda: self._check(user, password))
+        return Attempt(f"user {user[:100]!r}", lambda address: self._check(user, password, address))
 
 
 class Bearer:
@@ -90,4 +93,4 @@ class Bearer:
     def read(self, header: str) -> Attempt | None:
         """Return the login of a header."""
         token = read_bearer(header.strip())
-        return None if token is None else Attempt("a token", lambda: self._check(token))
+        return None if token is None else Attempt("a token", lambda _address: self._check(token))

@@ -24,9 +24,13 @@ def request_frame(key: int, version: int, request: Message, correlation_id: int 
 class RawClient:
     """One connection; a context manager."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, source: str = "") -> None:
+        """Connect.
+
+        :param source: the client's own address: any of 127.0.0.0/8 at a broker of this machine.
+        """
         host, _, port = bootstrap.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), TIMEOUT_S)
+        self._socket = socket.create_connection((host, int(port)), TIMEOUT_S, (source, 0))
         self.name = "{}:{}".format(*self._socket.getsockname())
 
     def __enter__(self) -> RawClient:

@@ -51,7 +51,7 @@ class LoginsTests(SynchronousTestCase):
             checking.errback(UnauthorizedLogin("it has expired"))
         return checking
 
-    def check(self, user: str, password: str) -> Deferred[Login]:
+    def check(self, user: str, password: str, address: str = "") -> Deferred[Login]:
         """Check a password."""
         self.checks.append(user)
         checking: Deferred[Login] = Deferred()
@@ -174,19 +174,39 @@ class LoginsTests(SynchronousTestCase):
         self.assertEqual((len(self.checks), self.logins.names), (2, ["basic", "bearer"]))
 
     def test_limits(self) -> None:
-        """One address, and all together, can have a limited number of logins checked; others wait outside."""
+        """So many logins are checked at the same time; others wait, and addresses have turns."""
         self.held = []
-        for number in range(MOST_OF_CLIENT):
-            self.begin(basic("ann", str(number)))
-        error = self.refused(basic("ann", "p"))
+        waiting = [self.begin(basic("ann", str(number))) for number in range(MOST_CHECKS + MOST_OF_CLIENT)]
+        error = self.refused(basic("ben", "p"))  # of the same address: it takes the place of the last
         self.assertEqual((error.status, error.headers["Retry-After"]), (503, "1"))
-        for number in range(MOST_CHECKS - MOST_OF_CLIENT):
-            self.begin(basic("ben", str(number)), f"client-{number}")
-        self.assertEqual(self.refused(basic("ben", "p"), "another").status, 503)
+        self.begin(basic("cid", "p"), "another")
         self.assertEqual(len(self.checks), MOST_CHECKS)
-        self.held.pop(0).callback(Login("User:ann"))
+        for _ in range(2):
+            self.held.pop(0).callback(Login("User:ann"))
+        self.assertEqual(self.checks[MOST_CHECKS:], ["ann", "cid"])
+        self.successResultOf(waiting[0])
+
+    def test_left(self) -> None:
+        """A check that no request waits for any more is dropped, also before it has begun."""
+        self.held = []
+        waiting = [self.begin(basic("ann", str(number))) for number in range(MOST_CHECKS + 1)]
+        for one in waiting[MOST_CHECKS], waiting[0]:
+            one.cancel()
+            self.failureResultOf(one)
+        self.assertEqual((self.held[0].called, len(self.checks)), (True, MOST_CHECKS))
+        other = self.begin(basic("ben", "p"), "another")
+        self.held[-1].callback(Login("User:ben"))
+        self.assertEqual(self.successResultOf(other).principal, "User:ben")
+
+    def test_users_change_meanwhile(self) -> None:
+        """A login whose check began before users have changed is not kept."""
+        self.held = []
+        waiting = self.begin(basic("ann", "p"))
+        self.logins.forget()
+        self.held[0].callback(Login("User:ann"))
+        self.successResultOf(waiting)
         self.begin(basic("ann", "p"))
-        self.assertEqual(len(self.checks), MOST_CHECKS + 1)
+        self.assertEqual(len(self.checks), 2)
 
     def test_kept(self) -> None:
         """A limited number of logins is kept, without the passwords."""

@@ -30,15 +30,15 @@ class SchemesTests(SynchronousTestCase):
         """User and password are divided by the first colon; the user is named, the password is not."""
         attempt = self.basic.read("basic  " + basic("a", "b:ü:").partition(" ")[2])
         assert attempt is not None
-        self.successResultOf(attempt.check())
-        self.assertEqual(self.checked, [("a", "b:ü:")])
+        self.successResultOf(attempt.check("192.0.2.1"))
+        self.assertEqual(self.checked, [("a", "b:ü:", "192.0.2.1")])
         self.assertEqual(attempt.who, "user 'a'")
 
     def test_bearer(self) -> None:
         """A token has the characters that tokens have; it is nowhere named."""
         attempt = self.bearer.read("bearer abc.def-_~+/==")
         assert attempt is not None
-        self.successResultOf(attempt.check())
+        self.successResultOf(attempt.check("192.0.2.1"))
         self.assertEqual((self.checked, attempt.who), ([("abc.def-_~+/==",)], "a token"))
 
     def test_others(self) -> None:

@@ -74,6 +74,7 @@ def _portal(broker: Broker, listener: Listener, find: FindChecker | None, mechan
         lambda: broker.metadata.state.scram_credentials,
         broker.clock,
         broker.now_ms,
+        broker.password_turns,
     )
     try:
         return make_portal(
@@ -84,10 +85,10 @@ def _portal(broker: Broker, listener: Listener, find: FindChecker | None, mechan
 
 
 def _passwords(portal: Portal) -> CheckPassword:
-    async def check(user: str, password: str) -> Login:
-        return Login((await log_in_with_password(portal, user, password)).principal)
+    async def check(user: str, password: str, address: str) -> Login:
+        return Login((await log_in_with_password(portal, user, password, address)).principal)
 
-    return lambda user, password: Deferred.fromCoroutine(check(user, password))
+    return lambda user, password, address: Deferred.fromCoroutine(check(user, password, address))
 
 
 def _tokens(portal: Portal, now_ms: Callable[[], int]) -> CheckToken:

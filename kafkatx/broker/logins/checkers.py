@@ -9,12 +9,14 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from kafkatx.broker.logins.jaas_users import JaasUsers, login_module
+from kafkatx.broker.logins.password_checks import PasswordChecks
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers, Stored
 from kafkatx.config import BrokerConfig
 from kafkatx.config.listeners import ListenerConfig
 from kafkatx.config.table.security import sasl as s
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Workers
+from kafkatx.net.fair_turns import FairTurns
 from kafkatx.security.sasl import oauthbearer, plain
 
 FindChecker = Callable[[str], Callable[..., Any]]
@@ -26,7 +28,7 @@ _KAFKAS = {
 }
 """The callback handlers of Apache Kafka that mean ours; OAUTHBEARER's was in another package before 4.0."""
 
-_WORKER = "logins"
+_WORKER, _FILES = "logins", "files of users"
 
 
 class Checkers:
@@ -34,6 +36,7 @@ class Checkers:
 
     :param find: finds installed ones; None: there are none.
     :param stored: returns the users with SCRAM credentials.
+    :param turns: those of all checks of passwords.
     """
 
     def __init__(
@@ -44,7 +47,9 @@ class Checkers:
         stored: Callable[[], Stored],
         clock: IReactorTime,
         now_ms: Callable[[], int],
+        turns: FairTurns,
     ) -> None:
+        self._turns = turns
         self._config = config
         self._workers = workers
         self._find = find
@@ -78,7 +83,7 @@ class Checkers:
                 )
             return JaasUsers(module.users)
         if name == "scram":
-            return ScramPasswords(self._stored, self._workers(_WORKER))
+            return ScramPasswords(self._stored, PasswordChecks(self._workers(_WORKER), self._turns))
         if name == "file":
             path = own[s.KAFKATX_USERS_FILE]
             if path is None:
@@ -87,7 +92,8 @@ class Checkers:
                 )
             from kafkatx.broker.logins.file_users import FileUsers
 
-            return FileUsers(path, self._workers(_WORKER))
+            checks = PasswordChecks(self._workers(_WORKER), self._turns)
+            return FileUsers(path, self._workers(_FILES), checks)
         if self._find is None:
             raise SettingError(f"{s.KAFKATX_PLAIN_CHECKERS.name}={name}: there is no such checker")
         return self._find(name)(self._config, self._workers)

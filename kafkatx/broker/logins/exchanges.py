@@ -51,15 +51,17 @@ class Exchange(Protocol):
 class PlainExchange:
     """PLAIN: one token with user name and password."""
 
-    def __init__(self, portal: Portal) -> None:
+    def __init__(self, portal: Portal, address: str) -> None:
         self._portal = portal
+        self._address = address
         self.user = ""
 
     async def step(self, token: bytes) -> Step:
         """Pass user name and password to the portal."""
         decoded = plain.decode(token)
         self.user = decoded.user
-        return Step(b"", await log_in_with_password(self._portal, decoded.user, decoded.password))
+        identity = await log_in_with_password(self._portal, decoded.user, decoded.password, self._address)
+        return Step(b"", identity)
 
 
 class ScramExchange:
@@ -126,10 +128,10 @@ class BearerExchange:
         return Step(b"", identity)
 
 
-def make_exchange(mechanism: str, portal: Portal) -> Exchange:
-    """Return the broker's end of a new exchange."""
+def make_exchange(mechanism: str, portal: Portal, address: str) -> Exchange:
+    """Return the broker's end of a new exchange with a client at an address."""
     if mechanism == plain.NAME:
-        return PlainExchange(portal)
+        return PlainExchange(portal, address)
     if mechanism == oauthbearer.NAME:
         return BearerExchange(portal)
     return ScramExchange(portal, mechanism)

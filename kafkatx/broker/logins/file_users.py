@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
-import secrets
 from functools import partial
 from typing import Any
 
@@ -15,12 +12,10 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from kafkatx.broker.logins.password_checks import PasswordChecks
 from kafkatx.interfaces import Worker
 from kafkatx.interfaces.security.logins import ICredentialsChecker
 from kafkatx.security.passwords import HashError, check_password, hash_password, read_users
-
-MOST_KNOWN = 1000
-"""Logins whose outcome is remembered, so that a client that connects again costs no hash."""
 
 
 @implementer(ICredentialsChecker)
@@ -33,34 +28,36 @@ class FileUsers:
     credentialInterfaces = (IUsernamePassword,)
     _log = Logger()
 
-    def __init__(self, path: str, worker: Worker) -> None:
+    def __init__(self, path: str, files: Worker, checks: PasswordChecks) -> None:
+        """Make the checker.
+
+        :param files: reads the file; it does not wait for checks of passwords.
+        """
         self._path = path
-        self._worker = worker
+        self._files = files
+        self._checks = checks
         self._seen: tuple[int, int] | None = None
         self._users: dict[str, str] = {}
         self._unknown = ""
-        self._secret = secrets.token_bytes(32)
-        self._known: dict[bytes, None] = {}
 
     def requestAvatarId(self, credentials: Any) -> Deferred[str]:
         """Fire with the user's name; fail with UnauthorizedLogin."""
-        return self._worker(partial(self._check, credentials.username, credentials.password))
+        return Deferred.fromCoroutine(self._check(credentials))
 
-    def _check(self, username: bytes, password: bytes) -> str:
-        self._load()
-        user = username.decode()
+    async def _check(self, credentials: Any) -> str:
+        user, password = credentials.username.decode(), credentials.password.decode()
+        await self._files(self._load)
         hashed = self._users.get(user)
-        mark = hmac.digest(self._secret, repr((user, hashed, password)).encode(), hashlib.sha256)
-        if mark in self._known:
-            return user
+        if hashed is None or not self._checks.knows(credentials, hashed):
+            await self._checks.check(credentials, hashed, partial(self._matches, password, hashed))
+            await self._files(self._load)
+            if self._users.get(user) != hashed:
+                raise UnauthorizedLogin("the user's password was changed meanwhile")
+        return str(user)
+
+    def _matches(self, password: str, hashed: str | None) -> bool:
         self._unknown = self._unknown or hash_password("")
-        matches = check_password(password.decode(), hashed or self._unknown)  # as long for unknown users
-        if hashed is None or not matches:
-            raise UnauthorizedLogin("wrong password, or unknown user")
-        if len(self._known) >= MOST_KNOWN:
-            self._known.clear()
-        self._known[mark] = None
-        return user
+        return check_password(password, hashed or self._unknown)  # as long for unknown users
 
     def _load(self) -> None:
         try:

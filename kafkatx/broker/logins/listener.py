@@ -138,7 +138,9 @@ class SaslListeners:
         self._config = config
         self._metadata = broker.metadata
         self._now_ms = broker.now_ms
-        self._checkers = Checkers(config, broker.workers, find, self.users, broker.clock, broker.now_ms)
+        self._checkers = Checkers(
+            config, broker.workers, find, self.users, broker.clock, broker.now_ms, broker.password_turns
+        )
         self.listeners: dict[str, SaslListener] = {}
         broker.metadata.subscribe(self._follow)
 

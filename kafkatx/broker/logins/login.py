@@ -31,6 +31,7 @@ from kafkatx.broker.logins.exchanges import Exchange, Step, make_exchange
 from kafkatx.errors import ErrorCode
 from kafkatx.net.admission.unauthenticated import Unauthenticated
 from kafkatx.net.connection import KafkaConnection
+from kafkatx.net.fair_turns import TooManyWaiting
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Reply, Requests, Session
 from kafkatx.security.identity import Identity
@@ -160,7 +161,8 @@ class ConnectionLogin:
             self._fail(f"it logged in with {self.mechanism}, and cannot log in again with another mechanism")
             return SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE, every)
         self.mechanism = mechanism
-        self._exchange = make_exchange(mechanism, self._rules.mechanisms[mechanism])
+        portal = self._rules.mechanisms[mechanism]
+        self._exchange = make_exchange(mechanism, portal, self._connection.peer.host)
         self._steps = 0
         self.state = State.TOKENS if version == 0 else State.AUTHENTICATE
         if again:
@@ -217,6 +219,10 @@ class ConnectionLogin:
             if step.identity is not None and self._is_other(step.identity):
                 raise SaslError("it logs in again as another user")
             return step
+        except TooManyWaiting:
+            await deferLater(clock, self._rules.limits.delay_s)  # it would connect again at once
+            self._connection.abort("too many logins of its address wait for the check of their passwords")
+            return None  # no answer: a client that is refused would not try again
         except (SaslError, LoginFailed) as error:
             reason = str(error) or "wrong password, or unknown user"
         except Exception:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from twisted.cred.credentials import IUsernamePassword, UsernamePassword
+from twisted.cred.credentials import IUsernamePassword
 from twisted.cred.error import UnauthorizedLogin
 from twisted.cred.portal import IRealm, Portal
 from twisted.internet.defer import Deferred, maybeDeferred
 from zope.interface import classImplements, implementer
 
+from kafkatx.broker.logins.password_checks import Password
 from kafkatx.interfaces.security.logins import (
     IBearerToken,
     ICredentialsChecker,
@@ -115,6 +116,9 @@ async def log_in(portal: Portal, credentials: object) -> Identity:
     return cast(Identity, identity)
 
 
-async def log_in_with_password(portal: Portal, user: str, password: str) -> Identity:
-    """Log in with a user name and a password; raises as :func:`log_in`."""
-    return await log_in(portal, UsernamePassword(user.encode(), password.encode()))
+async def log_in_with_password(portal: Portal, user: str, password: str, address: str) -> Identity:
+    """Log in with a user name and a password; raises as :func:`log_in`.
+
+    :param address: the address of the client, which has its share of the checks.
+    """
+    return await log_in(portal, Password(user.encode(), password.encode(), address))

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from zope.interface import implementer
 
-from kafkatx.interfaces import Worker
+from kafkatx.broker.logins.password_checks import PasswordChecks
 from kafkatx.interfaces.security.logins import ICredentialsChecker, IScramLogin
 from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential, parse_credential
 from kafkatx.security.sasl.errors import SaslError
@@ -104,27 +104,29 @@ class ScramUsers:
 
 @implementer(ICredentialsChecker)
 class ScramPasswords:
-    """Checks user names and passwords with the credentials of SCRAM, in a worker."""
+    """Checks user names and passwords with the credentials of SCRAM."""
 
     credentialInterfaces = (IUsernamePassword,)
 
-    def __init__(self, stored: Callable[[], Stored], worker: Worker) -> None:
+    def __init__(self, stored: Callable[[], Stored], checks: PasswordChecks) -> None:
         self._stored = stored
-        self._worker = worker
+        self._checks = checks
         self._invented = InventedCredentials()
 
     def requestAvatarId(self, credentials: Any) -> Deferred[str]:
         """Fire with the user's name; fail with UnauthorizedLogin."""
-        return self._worker(
-            partial(self._check, credentials.username.decode(), credentials.password.decode(), self._stored())
-        )
+        return Deferred.fromCoroutine(self._check(credentials))
 
-    def _check(self, user: str, password: str, stored: Stored) -> str:
+    async def _check(self, credentials: Any) -> str:
+        user, password, stored = credentials.username.decode(), credentials.password.decode(), self._stored()
         mechanism, credential = self._find(user, stored)
-        invented = self._invented.of(user, mechanism, stored)
-        if not (credential or invented).matches(MECHANISMS[mechanism], password) or credential is None:
-            raise UnauthorizedLogin("wrong password, or unknown user")
-        return user
+        if credential is None or not self._checks.knows(credentials, credential):
+            invented = self._invented.of(user, mechanism, stored)
+            matches = partial((credential or invented).matches, MECHANISMS[mechanism], password)
+            await self._checks.check(credentials, credential, matches)
+            if self._find(user, self._stored()) != (mechanism, credential):
+                raise UnauthorizedLogin("the user's credentials were changed meanwhile")
+        return str(user)
 
     def _find(self, user: str, stored: Stored) -> tuple[str, ScramCredential | None]:
         of_user = stored.get(user, {})

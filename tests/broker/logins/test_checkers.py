@@ -12,6 +12,7 @@ from kafkatx.broker.logins.checkers import Checkers
 from kafkatx.broker.logins.file_users import FileUsers
 from kafkatx.broker.logins.jaas_users import JaasUsers
 from kafkatx.broker.logins.own_login import own_login
+from kafkatx.broker.logins.password_checks import password_turns
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers
 from kafkatx.broker.logins.tokens.checker import TokenChecker
 from kafkatx.config import BrokerConfig
@@ -32,7 +33,7 @@ class CheckersTests(SettingsTestCase):
     def kinds(self, mechanism: str, settings: dict[str, str], find: Any = None) -> list[type]:
         """Return the kinds of checkers of a mechanism."""
         config = self.config(settings)
-        made = Checkers(config, lambda name: execute, find, dict, Clock(), lambda: 0)
+        made = Checkers(config, lambda name: execute, find, dict, Clock(), lambda: 0, password_turns())
         return list(map(type, made.of_mechanism(config.of_listener("SASL_SSL"), "SASL_SSL", mechanism)))
 
     def refused(self, mechanism: str, settings: dict[str, str], *told: str) -> None:

@@ -41,7 +41,7 @@ class ExchangeTestCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Make an exchange."""
         self.checker = Checker()
-        self.exchange = make_exchange(self.mechanism, make_portal([self.checker]))
+        self.exchange = make_exchange(self.mechanism, make_portal([self.checker]), "192.0.2.1")
 
     def step(self, token: bytes) -> Deferred[Step]:
         """Give a token to the exchange."""

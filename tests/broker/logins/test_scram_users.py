@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from twisted.cred.credentials import UsernamePassword
@@ -12,6 +12,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.logins import scram_users
+from kafkatx.broker.logins.password_checks import PasswordChecks, password_turns
 from kafkatx.broker.logins.portal import ScramLogin
 from kafkatx.broker.logins.scram_users import InventedCredentials, ScramPasswords, ScramUsers, Stored
 from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential
@@ -111,6 +112,22 @@ class InventedTests(SynchronousTestCase):
 
 
 class PasswordTests(SynchronousTestCase):
+    def test_removed_meanwhile(self) -> None:
+        """A user who is removed, or gets another password, while the password is checked is not let in."""
+        for later in ({}, {"alice": {SHA_256: stored("b")}}):
+            users: dict[str, dict[str, str]] = {"alice": {SHA_256: stored("a")}}
+            held: Deferred[None] = Deferred()
+
+            def work(call: Callable[[], Any], held: Deferred[Any] = held) -> Deferred[Any]:
+                return held.addCallback(lambda _: call())
+
+            checks = PasswordChecks(work, password_turns())
+            checker = ScramPasswords(lambda: users, checks)  # noqa: B023
+            checking = checker.requestAvatarId(UsernamePassword(b"alice", b"a"))
+            users = later
+            held.callback(None)
+            self.failureResultOf(checking, UnauthorizedLogin)
+
     def check(self, user: str, password: str) -> Deferred[str]:
         """Check the password of a user."""
         users = {
@@ -118,7 +135,7 @@ class PasswordTests(SynchronousTestCase):
             "bob": {SHA_256: stored("b")},
             "eve": {SHA_512: "damaged"},
         }
-        checker = ScramPasswords(lambda: users, execute)
+        checker = ScramPasswords(lambda: users, PasswordChecks(execute, password_turns()))
         return checker.requestAvatarId(UsernamePassword(user.encode(), password.encode()))
 
     def test_check(self) -> None:

@@ -8,6 +8,7 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.broker.logins.file_users import FileUsers
 from kafkatx.broker.logins.jaas_users import JaasUsers
+from kafkatx.broker.logins.password_checks import PasswordChecks, password_turns
 from kafkatx.broker.logins.portal import FirstOf
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers
 from kafkatx.interfaces.security.logins import ICredentialsChecker
@@ -17,7 +18,12 @@ class CheckerTests(SynchronousTestCase):
     def test_provided(self) -> None:
         """Each checker has the attributes and methods of the interface."""
         for checker in (
-            *(JaasUsers({}), FirstOf([]), ScramUsers(dict), ScramPasswords(dict, execute)),
-            FileUsers("x", execute),
+            *(
+                JaasUsers({}),
+                FirstOf([]),
+                ScramUsers(dict),
+                ScramPasswords(dict, PasswordChecks(execute, password_turns())),
+            ),
+            FileUsers("x", execute, PasswordChecks(execute, password_turns())),
         ):
             self.assertTrue(verifyObject(ICredentialsChecker, checker))

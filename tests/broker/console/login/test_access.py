@@ -17,7 +17,7 @@ from tests.broker.console.case import ConsoleCase
 
 WRONG = {"username": "ann", "password": "wrong"}
 RIGHT = {"username": "ann", "password": "r:ight"}
-BASIC = Basic(lambda user, password: succeed(Login(f"User:{user}")))
+BASIC = Basic(lambda user, password, address: succeed(Login(f"User:{user}")))
 BEARER = Bearer(
     lambda token: succeed(Login("User:bob", 300.0)) if token == "right" else fail(UnauthorizedLogin())
 )
@@ -28,7 +28,7 @@ class AccessTests(ConsoleCase):
     def make_logins(self) -> Any:
         """Make logins; the password of all is ``r:ight``."""
 
-        def check(user: str, password: str) -> Deferred[Login]:
+        def check(user: str, password: str, address: str) -> Deferred[Login]:
             return succeed(Login(f"User:{user}")) if password == "r:ight" else fail(UnauthorizedLogin())
 
         self.log: Any = Mock()

@@ -1,0 +1,82 @@
+"""Checks of passwords against hashes, which cost milliseconds each: known ones at once, others in fair turns.
+
+It touches a worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from twisted.cred.credentials import UsernamePassword
+from twisted.cred.error import UnauthorizedLogin
+
+from kafkatx.interfaces import Worker
+from kafkatx.net.admission.limits import network_of
+from kafkatx.net.fair_turns import FairTurns
+
+MOST_KNOWN = 1000
+"""Right passwords that are remembered, so that a client that connects again costs no hash."""
+
+MOST_OF_ADDRESS = 16
+"""Checks of one address that wait; further ones are refused at once."""
+
+MOST_WAITING = 256
+"""Checks that wait in all; beyond that the address with most gives way."""
+
+
+class Password(UsernamePassword):
+    """A user name and a password, both in UTF-8, with the address that they come from."""
+
+    def __init__(self, username: bytes, password: bytes, address: str) -> None:
+        super().__init__(username, password)
+        self.address = address
+
+
+def password_turns() -> FairTurns:
+    """Return the turns of all checks of a broker: they share a thread."""
+    return FairTurns(1, MOST_OF_ADDRESS, MOST_WAITING)
+
+
+class PasswordChecks:
+    """Checks user names and passwords.
+
+    The addresses of clients have turns one after the other, and the check of a client that has gone is
+    dropped. A password that was right before, for the same stored credentials, waits for nothing.
+
+    :param turns: those of the broker.
+    """
+
+    def __init__(self, worker: Worker, turns: FairTurns) -> None:
+        self._worker = worker
+        self._turns = turns
+        self._secret = secrets.token_bytes(32)
+        self._known: dict[bytes, None] = {}
+
+    def knows(self, credentials: Any, stored: object) -> bool:
+        """Return True if a password was found right for what is stored."""
+        return self._mark(credentials, stored) in self._known
+
+    async def check(self, credentials: Any, stored: object, matches: Callable[[], bool]) -> None:
+        """Check a password in a worker.
+
+        :param stored: what is stored for the user; None: there is no such user, and the check takes as long.
+        :param matches: compares the password with what is stored.
+        :raises UnauthorizedLogin: it is wrong.
+        :raises TooManyWaiting: it cannot be checked now.
+        """
+        address = network_of(getattr(credentials, "address", ""))
+        matched = await self._turns.run(address, partial(self._worker, matches), credentials.username)
+        if stored is None or not matched:
+            raise UnauthorizedLogin("wrong password, or unknown user")
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[self._mark(credentials, stored)] = None
+
+    def _mark(self, credentials: Any, stored: object) -> bytes:
+        text = repr((credentials.username, stored, credentials.password))
+        return hmac.digest(self._secret, text.encode(), hashlib.sha256)

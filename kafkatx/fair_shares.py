@@ -6,7 +6,7 @@ the places (:class:`FairPlaces`), however much the others ask for.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -34,10 +34,6 @@ class FairQueue(Generic[T]):
         """Return the number of items of a key that wait."""
         return len(self._waiting.get(key, ()))
 
-    def key_of(self, item: T) -> Hashable:
-        """Return the key of an item that waits."""
-        return self._keys[item]
-
     def push(self, key: Hashable, item: T) -> None:
         """Add an item of a key."""
         self._waiting.setdefault(key, {})[item] = None
@@ -61,6 +57,17 @@ class FairQueue(Generic[T]):
         if key in self._waiting:
             self._waiting[key] = self._waiting.pop(key)
         return item
+
+    def pop_of(self, may_have: Callable[[Hashable], bool]) -> T | None:
+        """Remove and return the next item of a key that may have a turn; None: there is none."""
+        for key, items in self._waiting.items():
+            if may_have(key):
+                item = next(iter(items))
+                self.remove(item)
+                if key in self._waiting:
+                    self._waiting[key] = self._waiting.pop(key)
+                return item
+        return None
 
     def remove(self, item: T) -> bool:
         """Remove an item; return False if it did not wait."""
@@ -92,6 +99,10 @@ class FairPlaces(Generic[T]):
     def __contains__(self, holder: object) -> bool:
         """Return True if a holder has a place."""
         return holder in self._keys
+
+    def all(self) -> tuple[T, ...]:
+        """Return all holders."""
+        return tuple(self._keys)
 
     def of(self, key: Hashable) -> tuple[T, ...]:
         """Return the holders of a key, the oldest first."""

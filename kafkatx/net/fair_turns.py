@@ -24,10 +24,12 @@ class TooManyWaiting(Exception):
 class _Turn:
     """Work that waits, or is being done.
 
+    :ivar key: whose turn it is.
     :ivar done: the caller's Deferred.
     :ivar working: that of the work, once it has begun.
     """
 
+    key: Hashable
     call: Callable[[], Any]
     done: Deferred[Any] = attrs.field(init=False)
     working: Deferred[Any] | None = None
@@ -43,11 +45,16 @@ class FairTurns:
     :param most: work that is done at the same time.
     :param most_of_key: work of one key that waits.
     :param most_waiting: work that waits in all.
+    :param kept: turns that one key alone does not get: another one need not wait for the end of its work.
     """
 
-    def __init__(self, most: int, most_of_key: int, most_waiting: int = 256, cancels: bool = False) -> None:
+    def __init__(
+        self, most: int, most_of_key: int, most_waiting: int = 256, cancels: bool = False, kept: int = 0
+    ) -> None:
         self.most = most
+        self._kept = kept
         self._cancels = cancels
+        self._running_of: dict[Hashable, int] = {}
         self._most_of_key = most_of_key
         self._queue: FairQueue[_Turn] = FairQueue()
         self._places: FairPlaces[_Turn] = FairPlaces(most_waiting)
@@ -72,9 +79,9 @@ class FairTurns:
         :return: fires with the result; fails with its error, or with TooManyWaiting. Cancelling it drops work
             that waits, and the result of work that has begun.
         """
-        turn = _Turn(call)
+        turn = _Turn(key, call)
         turn.done = Deferred(partial(self._cancel, turn))
-        if self._running < self.most:
+        if self._running < self.most and self._may_begin(key):
             self._begin(turn)
             return turn.done
         of_key = self._of_key.setdefault(key, FairPlaces(self._most_of_key))
@@ -86,7 +93,7 @@ class FairTurns:
         of_key.add(user, turn)
         self._places.add(key, turn)
         self._queue.push(key, turn)
-        turn.done.addErrback(self._drop, turn, key)
+        turn.done.addErrback(self._drop, turn)
         return turn.done
 
     def _make_room(self, places: FairPlaces[_Turn], key: Hashable) -> bool:
@@ -103,28 +110,36 @@ class FairTurns:
         if self._cancels and turn.working is not None:
             turn.working.cancel()
 
-    def _drop(self, failure: Failure, turn: _Turn, key: Hashable) -> Failure:
+    def _drop(self, failure: Failure, turn: _Turn) -> Failure:
         """Forget work that has failed before its turn."""
         if self._queue.remove(turn):
-            self._leave(turn, key)
+            self._leave(turn)
         return failure
 
-    def _leave(self, turn: _Turn, key: Hashable) -> None:
+    def _leave(self, turn: _Turn) -> None:
         self._places.remove(turn)
-        self._of_key[key].remove(turn)
-        self._tidy(key)
+        self._of_key[turn.key].remove(turn)
+        self._tidy(turn.key)
 
     def _tidy(self, key: Hashable) -> None:
         if not self._of_key[key]:
             del self._of_key[key]
 
+    def _may_begin(self, key: Hashable) -> bool:
+        """Return True if a key may have another turn, beside those that are kept for others."""
+        return self._running_of.get(key, 0) < self.most - self._kept
+
     def _begin(self, turn: _Turn) -> None:
         self._running += 1
+        self._running_of[turn.key] = self._running_of.get(turn.key, 0) + 1
         turn.working = maybeDeferred(turn.call)
         turn.working.addBoth(self._end, turn)
 
     def _end(self, result: object, turn: _Turn) -> None:
         self._running -= 1
+        self._running_of[turn.key] -= 1
+        if not self._running_of[turn.key]:
+            del self._running_of[turn.key]
         if turn.done.called:  # the caller has gone; nobody else will see the error
             pass
         elif isinstance(result, Failure):
@@ -139,11 +154,11 @@ class FairTurns:
             return
         self._going_on = True
         try:
-            while self._queue and self._running < self.most:
-                turn = self._queue.peek()
-                key = self._queue.key_of(turn)
-                self._queue.pop()
-                self._leave(turn, key)
+            while self._running < self.most:
+                turn = self._queue.pop_of(self._may_begin)
+                if turn is None:
+                    break
+                self._leave(turn)
                 self._begin(turn)
         finally:
             self._going_on = False

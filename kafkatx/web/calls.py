@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote_to_bytes
 import attrs
 
 from kafkatx.errors import KafkaTXError
+from kafkatx.net.admission.limits import network_of
 from kafkatx.net.requests import NOBODY, Session
 
 JSON = "application/json"
@@ -61,6 +62,12 @@ class Call:
     body: bytes = b""
     session: Session = NOBODY
     client: str = ""
+
+    @property
+    def share(self) -> str:
+        """The fair share that the request is part of: that of its principal, or of its address."""
+        principal = self.session.principal
+        return network_of(self.client) if principal == NOBODY.principal else principal
 
     def text(self, name: str, default: str = "") -> str:
         """Return the first value of a query parameter."""

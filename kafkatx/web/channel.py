@@ -17,6 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel, Request
 
+from kafkatx.fair_shares import FairPlaces
+from kafkatx.net.admission.limits import network_of
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import Peer, Session
 from kafkatx.web.budget import Budget
@@ -35,6 +37,7 @@ class Owner(Protocol):
     """The factory of connections, as these see it.
 
     :ivar channels: the open connections.
+    :ivar places: those of them that count, by address.
     :ivar bodies: the bytes of all bodies.
     """
 
@@ -44,6 +47,7 @@ class Owner(Protocol):
     site: Site
     limits: WebLimits
     channels: set[Channel]
+    places: FairPlaces[Channel]
 
 
 TLS_HANDSHAKE = 0x16
@@ -67,11 +71,14 @@ class Channel(HTTPChannel):
         self.requestFactory: type[Request] = WebRequest
         self._deadline: IDelayedCall | None = None
         self._began = False
+        self._active_s = 0.0
 
     def connectionMade(self) -> None:
         """Count the connection."""
+        self._active_s = self.reactor.seconds()
         self.owner.channels.add(self)
         remote, local = self.getPeer(), self.getHost()
+        self.owner.places.add(network_of(remote.host), self)
         session = Session(listener=self.owner.listener)
         self.peer = Peer(remote.host, remote.port, local.host, local.port, session)
         super().connectionMade()
@@ -88,9 +95,19 @@ class Channel(HTTPChannel):
             self.close()
             return
         self._began = True
+        self._active_s = self.reactor.seconds()
         if self._deadline is None and not self._handlingRequest:
             self._deadline = self.reactor.callLater(self.owner.limits.request_timeout_s, self._late)
         super().dataReceived(data)
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a request is being answered."""
+        return bool(self._handlingRequest)
+
+    def active_s(self) -> float:
+        """Return the time when the client sent something last."""
+        return self._active_s
 
     def _late(self) -> None:
         self._deadline = None
@@ -120,6 +137,7 @@ class Channel(HTTPChannel):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
         self.owner.channels.discard(self)
+        self.owner.places.remove(self)
         self.received()
         super().connectionLost(reason)
 

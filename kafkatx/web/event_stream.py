@@ -21,6 +21,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IPushProducer, IReactorTime
 from zope.interface import implementer
 
+from kafkatx.fair_shares import FairPlaces
 from kafkatx.web.calls import Answer, Response, WebError, as_json
 
 CONTENT_TYPE = "text/event-stream"
@@ -221,37 +222,44 @@ class EventStreams:
         self.most = most
         self.most_waiting_bytes = most_waiting_bytes
         self._setting = setting
-        self._open: dict[EventStream, None] = {}
+        self._open: FairPlaces[EventStream] = FairPlaces(most)
         self._stopped = False
 
     def __len__(self) -> int:
         """Return the number of open streams."""
         return len(self._open)
 
-    def open(self) -> EventStream:
+    def open(self, share: str = "") -> EventStream:
         """Open a stream; its answer has to be returned without waiting for anything.
 
+        If there are too many, the newest stream of the share with most gives way to one with fewer.
+
+        :param share: whose it is: a principal, or an address.
         :raises WebError: 503: there are too many, or the server stops.
         """
         if self._stopped:
             raise WebError(503, "the broker stops", headers={"Retry-After": "5"})
-        if len(self._open) >= self.most:
+        self._open.most = self.most
+        crowd = self._open.crowded(share)
+        if crowd and crowd[-1] in self._open.of(share):
             raise WebError(
                 503,
                 f"{len(self._open)} event streams are open, as many as {self._setting} allows: close other"
                 " pages, or raise it",
                 headers={"Retry-After": "5"},
             )
+        if crowd:
+            crowd[-1].drop()
         stream = EventStream(self)
-        self._open[stream] = None
+        self._open.add(share, stream)
         return stream
 
     def forget(self, stream: EventStream) -> None:
         """Remove a stream that has ended."""
-        self._open.pop(stream, None)
+        self._open.remove(stream)
 
     def stop(self) -> None:
         """Close all streams, and open none any more."""
         self._stopped = True
-        for stream in list(self._open):
+        for stream in self._open.all():
             stream.drop()

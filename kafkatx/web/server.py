@@ -11,6 +11,8 @@ from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.logger import Logger
 
+from kafkatx.fair_shares import FairPlaces
+from kafkatx.net.admission.limits import network_of
 from kafkatx.net.admission.unauthenticated import Unauthenticated
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.web.budget import Budget
@@ -29,6 +31,7 @@ class WebServerFactory(ServerFactory):
     :ivar log: the log of lines that clients cause.
     :ivar unauthenticated: the connections whose TLS handshake is not done.
     :ivar channels: the open connections.
+    :ivar places: those of them that count, by address.
     :ivar bodies: the bytes of all bodies.
     """
 
@@ -44,15 +47,28 @@ class WebServerFactory(ServerFactory):
         self.log = LimitedLog(self._log, reactor)
         self.unauthenticated = Unauthenticated(limits.max_unauthenticated_per_ip)
         self.channels: set[Channel] = set()
+        self.places: FairPlaces[Channel] = FairPlaces(limits.max_connections)
         self.bodies = Budget(limits.max_held_bytes)
         self._reactor = reactor
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol | None:
-        """Return a connection; None, which closes it, if there are too many."""
-        if len(self.channels) >= self.limits.max_connections:
-            return None
+        """Return a connection; None, which closes it, if there are too many.
+
+        If all are taken, the one of the address with most that is idle longest gives way: so idle connections
+        keep nobody out, and busy ones only others of their own address.
+        """
         from kafkatx.web.channel import Channel
 
+        address = network_of(getattr(addr, "host", ""))
+        self.places.most = self.limits.max_connections
+        crowd = self.places.crowded(address)
+        if crowd:
+            idle = [channel for channel in crowd if not channel.is_busy]
+            if not idle and crowd[0] in self.places.of(address):
+                return None
+            leaving = min(idle or crowd, key=Channel.active_s)
+            self.places.remove(leaving)
+            leaving.close()
         return Channel(self, self._reactor)
 
     def close_all(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,6 +70,18 @@ class FairTurnsTests(SynchronousTestCase):
         self.failureResultOf(first, CancelledError)
         self.assertEqual(self.successResultOf(second), "second")
 
+    def test_kept(self) -> None:
+        """One key alone does not get the turns that are kept for others."""
+        self.turns = FairTurns(2, 10, kept=1)
+        self.working.clear()
+        self.begun.clear()
+        for key, name in (("a", "a1"), ("a", "a2"), ("b", "b1"), ("c", "c1")):
+            self.run_work(key, name)
+        self.assertEqual(self.begun, ["a1", "b1"])
+        self.working.pop(1).callback("done")
+        self.assertEqual(self.begun, ["a1", "b1", "c1"])
+        self.assertEqual(self.end_all(), ["a1", "b1", "c1", "a2"])
+
     def test_failure(self) -> None:
         """An error passes the turn on, also one of a caller that has gone."""
         failing = [self.turns.run("a", partial(divmod, 1, 0)) for _ in range(2)]
@@ -123,7 +136,7 @@ class FairTurnsTests(SynchronousTestCase):
         passed: dict[str, list[str]] = {}
         cancelled = set()
 
-        def work(key: str, number: int) -> Deferred[None]:
+        def work(key: str, number: int) -> Any:
             begun.append((key, number))
             working.append(Deferred())
             return working[-1]

@@ -213,6 +213,13 @@ class EndTests(StreamCase):
         first.gone()
         self.streams.open()
 
+    def test_shares(self) -> None:
+        """A user with fewer streams takes the place of the newest of the one with most."""
+        opened = [self.streams.open("ann") for _ in range(2)]
+        ben = self.streams.open("ben")
+        self.assertEqual([stream.ended for stream in (*opened, ben)], [False, True, False])
+        self.assertRaises(WebError, self.streams.open, "ann")
+
     def test_stop(self) -> None:
         """A stop closes all streams, also those whose answer is not sent, and refuses new ones."""
         self.started()

@@ -19,6 +19,7 @@ from kafkatx.broker.console.api.session import session_routes
 from kafkatx.broker.console.errors import ConsoleError, error_answer, found_error
 from kafkatx.broker.console.events import EventFeed
 from kafkatx.broker.console.login.access import Access
+from kafkatx.broker.console.login.stream_watch import StreamWatch
 from kafkatx.broker.console.pages.headers import with_headers
 from kafkatx.broker.console.pages.static_files import SHELL, StaticFiles
 from kafkatx.broker.console.parts import ConsoleParts
@@ -47,7 +48,8 @@ class ConsoleApplication:
         self._access = access
         self._files = files
         self._changes = Changes()
-        feed = EventFeed(parts.streams, parts.broker.clock, routes, access.is_logged_in, parts.look)
+        self._watch = StreamWatch(parts.broker.clock, access.is_logged_in)
+        feed = EventFeed(parts.streams, parts.broker.clock, routes, parts.look)
         own = [*session_routes(parts, access), *feed.routes()]
         document = describe([*own, *routes])
         own.append(Route("GET", "/openapi.json", lambda call: document, "Describe this API", public=True))
@@ -101,7 +103,7 @@ class ConsoleApplication:
         self._parts.look()
         if route.changes:
             return await self._changes.carry_through(_result(route, call, arguments))
-        return await _result(route, call, arguments)
+        return self._watch.add(call, await _result(route, call, arguments))
 
 
 @attrs.frozen

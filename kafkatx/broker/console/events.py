@@ -8,7 +8,7 @@ slow. It touches the clock.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import attrs
@@ -50,7 +50,6 @@ class EventFeed:
     """The streams of a listener.
 
     :param routes: the API.
-    :param is_logged_in: tells if the session of a request has not ended.
     :param look: called each second while there are streams.
     """
 
@@ -61,11 +60,9 @@ class EventFeed:
         streams: EventStreams,
         clock: IReactorTime,
         routes: Sequence[Route],
-        is_logged_in: Callable[[Call], Awaitable[bool]],
         look: Callable[[], None],
     ) -> None:
         self._look = look
-        self._is_logged_in = is_logged_in
         self._streams = streams
         self._routes = {route.pattern: route for route in routes if route.method == "GET"}
         self._followers: dict[EventStream, _Follower] = {}
@@ -88,7 +85,7 @@ class EventFeed:
             raise invalid(f"topics: name 1 to {MOST_TOPICS}")
         for topic in topics:
             self._find(topic)
-        stream = self._streams.open()
+        stream = self._streams.open(call.share)
         self._followers[stream] = _Follower(call, topics, stream)
         stream.on_end = lambda: self._forget(stream)
         if not self._loop.running:
@@ -128,8 +125,6 @@ class EventFeed:
 
         :param known: what others were told in this round.
         """
-        if not await self._is_logged_in(follower.call):
-            follower.stream.end()
         if follower.stream.is_behind or follower.stream.ended:
             return
         changed = {}

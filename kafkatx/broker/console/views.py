@@ -11,18 +11,23 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any, Final
 
 import attrs
-from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from kafkatx.broker.console.errors import ConsoleError
 from kafkatx.broker.registry.child_process import ChildProcess
 from kafkatx.interfaces import Worker, Workers
+from kafkatx.net.fair_turns import FairTurns, TooManyWaiting
 from kafkatx.views.requests import FRAME, encode_frame
 
 COMMAND: Final = (sys.executable, "-m", "kafkatx.views.worker_process")
 MOST: Final = 2
 HARD_S: Final = 5.0
 """Seconds after which a process is killed; a step ends by itself after a fraction of that."""
+
+MOST_OF_USER: Final = 100
+MOST_WAITING: Final = 400
+"""Requests that wait, of one user and of all."""
 
 IDLE_S: Final = 60.0
 """Seconds after the last request until the processes end."""
@@ -41,7 +46,7 @@ Answer = tuple[Mapping[str, Any], bytes]
 class ViewProcesses:
     """Processes of :mod:`kafkatx.views.worker_process`.
 
-    Requests wait in order for one that is free.
+    Requests wait for one that is free: users have turns, and one user alone does not get all processes.
     """
 
     def __init__(
@@ -59,29 +64,24 @@ class ViewProcesses:
             for number in range(most)
         ]
         self._places = tuple(self._free)
-        self._turns = DeferredSemaphore(most)
+        self._turns = FairTurns(most, MOST_OF_USER, MOST_WAITING, kept=most // 2)
         self._idle: IDelayedCall | None = None
         self._stopped = False
 
-    async def ask(self, head: object, body: Callable[[], bytes]) -> Answer:
+    async def ask(self, share: str, head: object, body: Callable[[], bytes]) -> Answer:
         """Return the answer to a request.
 
+        :param share: whose request it is: a principal, or an address.
         :param body: returns the body; called in the worker.
         :raises ConsoleError: the process said an error, took too long, or died.
         :raises OSError: *body* failed.
         """
-        await self._turns.acquire()
-        place = self._free.pop()
-        self._cancel_idle()
-        answer: Deferred[Answer | None] = Deferred()
-
-        def ended(result: Any) -> None:
-            self._release(place)
-            if not answer.called:
-                answer.callback(result)  # a Failure, too
-
-        place.worker(lambda: exchange(place.child, head, body)).addBoth(ended)
-        found = await answer
+        try:
+            found: Answer | None = await self._turns.run(share, lambda: self._exchange(head, body))
+        except TooManyWaiting:
+            raise ConsoleError(
+                503, "TOO_MANY_SEARCHES", "too many requests of this user wait: try again in a moment"
+            ) from None
         if found is None:
             raise ConsoleError(
                 503,
@@ -93,13 +93,19 @@ class ViewProcesses:
             raise ConsoleError(400, "INVALID_REQUEST", str(found[0]["error"]))
         return found
 
-    def _release(self, place: _Place) -> None:
+    def _exchange(self, head: object, body: Callable[[], bytes]) -> Deferred[Answer | None]:
+        place = self._free.pop()
+        self._cancel_idle()
+        asking = place.worker(lambda: exchange(place.child, head, body))
+        return asking.addBoth(self._release, place)
+
+    def _release(self, result: Any, place: _Place) -> Any:
         """Free a place, also of a request that was given up meanwhile."""
         self._free.append(place)
-        self._turns.release()
         if len(self._free) == len(self._places) and not self._stopped:
             self._cancel_idle()
             self._idle = self._clock.callLater(IDLE_S, self._rest)
+        return result
 
     def _rest(self) -> None:
         self._idle = None

@@ -21,6 +21,9 @@ def step(text: str = "true") -> dict[str, object]:
     return encode_request(StepRequest(ViewRequest("t", text), 0, 0, 9, 9), {}, True)
 
 
+USER = "User:ann"
+
+
 class ViewProcessesTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Make a clock."""
@@ -34,7 +37,7 @@ class ViewProcessesTests(SynchronousTestCase):
 
     def begin(self, processes: ViewProcesses, text: str = "true") -> Deferred[Any]:
         """Ask for a step."""
-        return Deferred.fromCoroutine(processes.ask(step(text), lambda: batch(0, [b"a", b"b"])))
+        return Deferred.fromCoroutine(processes.ask(USER, step(text), lambda: batch(0, [b"a", b"b"])))
 
     def test_answer(self) -> None:
         """A step is performed in a process, which ends when nothing has been asked for a while."""
@@ -70,7 +73,7 @@ class ViewProcessesTests(SynchronousTestCase):
         def body() -> bytes:
             raise OSError("the disk")
 
-        self.failureResultOf(Deferred.fromCoroutine(processes.ask(step(), body)), OSError)
+        self.failureResultOf(Deferred.fromCoroutine(processes.ask(USER, step(), body)), OSError)
         self.successResultOf(self.begin(processes))
 
     def test_turns(self) -> None:
@@ -86,6 +89,22 @@ class ViewProcessesTests(SynchronousTestCase):
         held.work()
         self.successResultOf(third)
         self.assertEqual(len(processes._free), 1)
+        held.holding = False
+
+    def test_users_have_turns(self) -> None:
+        """Many requests of one user leave a process to others."""
+        held = Held()
+        processes = self.processes(lambda name: held(name))
+        many = [self.begin(processes) for _ in range(20)]
+        self.assertEqual(len(held._waiting), 1)
+        other = Deferred.fromCoroutine(processes.ask("User:ben", step("true"), lambda: batch(0, [b"a"])))
+        self.assertEqual(len(held._waiting), 2)
+        for one in many[2:]:
+            one.cancel()
+            self.failureResultOf(one, CancelledError)
+        held.work()
+        for one in (*many[:2], other):
+            self.successResultOf(one)
         held.holding = False
 
     def test_stop(self) -> None:

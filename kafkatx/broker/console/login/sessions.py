@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection
 
 import attrs
 
+from kafkatx.fair_shares import FairPlaces
 from kafkatx.net.requests import Session
 
 MOST = 1000
-"""Sessions at the same time; a further login ends the one that was used the longest time ago."""
+"""Sessions at the same time; beyond that the principal with most loses the one unused for longest."""
 
 LONGEST_S = 12 * 3600.0
 """Seconds after which a session ends, also one that is used."""
@@ -38,7 +39,7 @@ class Sessions:
     def __init__(self, seconds: Callable[[], float], idle_s: float, most: int = MOST) -> None:
         self._seconds = seconds
         self._idle_s = idle_s
-        self._most = most
+        self._places: FairPlaces[bytes] = FairPlaces(most)
         self._logins: dict[bytes, _Login] = {}
 
     def __len__(self) -> int:
@@ -52,10 +53,15 @@ class Sessions:
         :param most_s: seconds after which it ends, at most :data:`LONGEST_S`.
         """
         token, now_s = secrets.token_urlsafe(32), self._seconds()
-        if len(self._logins) >= self._most:
-            del self._logins[next(iter(self._logins))]
+        for key in self._places.crowded(session.principal)[:1]:
+            self._remove(key)
         self._logins[_digest(token)] = _Login(user, session, now_s + min(most_s, LONGEST_S), now_s)
+        self._places.add(session.principal, _digest(token))
         return token
+
+    def _remove(self, key: bytes) -> None:
+        self._places.remove(key)
+        self._logins.pop(key, None)
 
     def find(self, token: str) -> Session | None:
         """Return the principal of a session, which is used by that; None if it has ended."""
@@ -63,9 +69,10 @@ class Sessions:
             self.end(token)
             return None
         key = _digest(token)
-        login = self._logins.pop(key)
+        login = self._logins[key]
         login.used_s = self._seconds()
-        self._logins[key] = login  # the last one
+        self._places.remove(key)
+        self._places.add(login.session.principal, key)  # the last one
         return login.session
 
     def holds(self, token: str) -> bool:
@@ -75,13 +82,13 @@ class Sessions:
 
     def end(self, token: str) -> None:
         """End a session, if there is one."""
-        self._logins.pop(_digest(token), None)
+        self._remove(_digest(token))
 
     def end_of(self, users: Collection[str]) -> None:
         """End the sessions of users."""
         for key, login in list(self._logins.items()):
             if login.user in users:
-                del self._logins[key]
+                self._remove(key)
 
 
 def _digest(token: str) -> bytes:

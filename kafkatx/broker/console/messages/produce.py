@@ -66,7 +66,7 @@ class Produce:
         topic = self._topic(fields.text("topic"))
         headers = read_headers(fields)
         timestamp_ms = fields.whole("timestampMs", self._broker.now_ms(), 0)
-        key, value = await self._encoded(topic.name, fields)
+        key, value = await self._encoded(call, topic.name, fields)
         number = self._partition(topic, fields, key)
         batch = BatchBuilder()
         batch.append(key, value, timestamp_ms, headers)
@@ -99,11 +99,11 @@ class Produce:
         self._partitioner.batch_sent(topic.name)
         return number
 
-    async def _encoded(self, topic: str, fields: Fields) -> tuple[bytes | None, bytes | None]:
+    async def _encoded(self, call: Call, topic: str, fields: Fields) -> tuple[bytes | None, bytes | None]:
         described: dict[str, Described] = {}
         sides = [await self._typed(topic, side, fields, described) for side in ("key", "value")]
         head = {"encode": [attrs.asdict(side) for side in sides], "schemas": described}
-        answer, body = await self._processes.ask(head, lambda: b"")
+        answer, body = await self._processes.ask(call.share, head, lambda: b"")
         of_key, of_value = answer["sizes"]
         at = of_key or 0
         return None if of_key is None else body[:at], None if of_value is None else body[at:]

@@ -25,6 +25,7 @@ from kafkatx.broker.console.parts import ConsoleParts
 from kafkatx.broker.console.route import Route
 from kafkatx.config.table import network as n
 from kafkatx.errors import KafkaTXError
+from kafkatx.fair_shares import FairPlaces
 from kafkatx.views.encoders import FORMATS
 from kafkatx.views.filter.compiler import Filter
 from kafkatx.views.filter.errors import FilterError
@@ -35,7 +36,7 @@ from kafkatx.web.event_stream import EventStream
 _TAIL_QUERY = {name: QUERY[name] for name in QUERY if name not in ("from", "positions", "count", "bytes")}
 
 MOST_SEARCHES: Final = 25
-"""Searches at the same time: each holds records of many partitions."""
+"""Searches at the same time: each holds records of many partitions. Users have fair shares of them."""
 
 Work = Callable[[Query, TopicReader, Steps, EventStream], Awaitable[None]]
 
@@ -52,7 +53,7 @@ class Messages:
         self._schemas = SchemaSource(lambda: parts.registry.parts.application, broker.clock)
         self._produce = Produce(broker, parts.kafka, parts.views, self._schemas)
         self._limits = limits_of(parts)
-        self._searches = 0
+        self._searches: FairPlaces[EventStream] = FairPlaces(MOST_SEARCHES)
 
     def routes(self) -> Sequence[Route]:
         """Return the routes."""
@@ -89,17 +90,23 @@ class Messages:
         """
 
         async def work(query: Query, reader: TopicReader, steps: Steps, stream: EventStream) -> None:
-            self._searches += 1
+            self._searches.add(call.share, stream)
             try:
                 await Search(query, reader, steps, stream, self._broker.clock.seconds).run()
             finally:
-                self._searches -= 1
+                self._searches.remove(stream)
 
-        if self._searches >= MOST_SEARCHES:
+        crowd = self._searches.crowded(call.share)
+        if crowd and crowd[-1] in self._searches.of(call.share):
             raise ConsoleError(
-                503, "TOO_MANY_SEARCHES", f"{self._searches} searches are going on: try again in a moment"
+                503,
+                "TOO_MANY_SEARCHES",
+                f"{len(self._searches)} searches are going on: try again in a moment",
             )
-        return self._begin(call, work)
+        answer = self._begin(call, work)
+        if crowd:
+            crowd[-1].drop()
+        return answer
 
     def tail(self, call: Call) -> Answer:
         """Begin a tail; raises as :meth:`search`."""
@@ -138,8 +145,8 @@ class Messages:
         check()
         reader = TopicReader(topic, broker.metadata, broker.topics, self._parts.peers, broker.clock)
         query.chosen(reader.count)
-        steps = Steps(broker, reader, self._parts.views, self._schemas, query, call.session.principal, check)
-        stream = self._parts.streams.open()
+        steps = Steps(broker, reader, self._parts.views, self._schemas, query, call, check)
+        stream = self._parts.streams.open(call.share)
         running = Deferred.fromCoroutine(self._run(work(query, reader, steps, stream), stream))
         stream.on_end = running.cancel
         running.addErrback(self._failed)

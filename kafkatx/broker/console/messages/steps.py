@@ -17,6 +17,7 @@ from kafkatx.broker.console.messages.topic_reader import Chunk, TopicReader
 from kafkatx.broker.console.views import ViewProcesses
 from kafkatx.views.formats.registered import Described
 from kafkatx.views.requests import StepRequest, StepResult, encode_request
+from kafkatx.web.calls import Call
 
 CHUNK_BYTES: Final = 512 << 10
 ROUNDS: Final = 3
@@ -92,7 +93,7 @@ class Steps:
 
     :ivar tally: the counts.
     :ivar check: raises ConsoleError if the user may not read the topic any more.
-    :param principal: the user, whose quota counts.
+    :param call: the request, whose user's quota counts.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Steps:
         processes: ViewProcesses,
         schemas: SchemaSource,
         query: Query,
-        principal: str,
+        call: Call,
         check: Callable[[], None],
     ) -> None:
         self.check = check
@@ -112,7 +113,7 @@ class Steps:
         self._processes = processes
         self._schemas = schemas
         self._query = query
-        self._principal = principal
+        self._principal, self._share = call.session.principal, call.share
 
     async def make(self, number: int, wanted: Wanted, chunk_bytes: int | None = None) -> Stepped:
         """Read some batches of a partition, and look at them.
@@ -158,7 +159,7 @@ class Steps:
         )
         for attempt in range(ROUNDS):
             head = encode_request(request, schemas, attempt == ROUNDS - 1)
-            answer, body = await self._processes.ask(head, chunk.load)
+            answer, body = await self._processes.ask(self._share, head, chunk.load)
             result = StepResult.read(answer["step"], body)
             if not result.missing:
                 break

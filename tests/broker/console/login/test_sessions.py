@@ -17,6 +17,14 @@ class SessionsTests(SynchronousTestCase):
         self.clock = Clock()
         self.sessions = Sessions(self.clock.seconds, 100.0, 3)
 
+    def test_shares(self) -> None:
+        """A principal with many sessions loses its own, not those of others."""
+        ben = self.sessions.begin("ben", Session("User:ben", "HTTP"))
+        anns = [self.sessions.begin("ann", ANN) for _ in range(5)]
+        self.assertEqual(
+            [self.sessions.holds(token) for token in (ben, *anns)], [True] + [False] * 3 + [True] * 2
+        )
+
     def test_tokens(self) -> None:
         """A session is found by its token alone, which is not kept, and is another one each time."""
         tokens = {self.sessions.begin("ann", ANN) for _ in range(3)}

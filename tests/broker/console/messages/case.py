@@ -34,7 +34,9 @@ class InThisProcess:
         self.performer = Performer(lambda: 0.0)
         self.asked = 0
 
-    async def ask(self, head: object, body: Callable[[], bytes]) -> tuple[Mapping[str, Any], bytes]:
+    async def ask(
+        self, share: str, head: object, body: Callable[[], bytes]
+    ) -> tuple[Mapping[str, Any], bytes]:
         """Return the answer."""
         self.asked += 1
         start, found = self.performer.answer(json.loads(encode_json(head)), body())

@@ -79,7 +79,7 @@ class FailureTests(MessagesCase):
         """A search whose process had to be killed says so, and the stream ends."""
         self.write(0, b"a")
 
-        async def ask(head: object, body: object) -> object:
+        async def ask(share: str, head: object, body: object) -> object:
             raise ConsoleError(503, "MESSAGES_NOT_READ", "the process was ended")
 
         self.patch(self.console.parts.views, "ask", ask)
@@ -105,7 +105,7 @@ class FailureTests(MessagesCase):
         """A failure of ours is in the log, and the stream ends with an error."""
         self.write(0, b"a")
 
-        async def ask(head: object, body: object) -> object:
+        async def ask(share: str, head: object, body: object) -> object:
             raise RuntimeError("a bug")
 
         self.patch(self.console.parts.views, "ask", ask)
@@ -215,9 +215,9 @@ class RightsTests(MessagesCase, AuthorizedConsoleCase):
         views: Any = self.console.parts.views
         at_once = views.ask
 
-        async def ask(head: object, body: Any) -> object:
+        async def ask(share: str, head: object, body: Any) -> object:
             await deferLater(self.clock, 0.1)
-            return await at_once(head, body)
+            return await at_once(share, head, body)
 
         self.patch(views, "ask", ask)
         reader = self.reader("/messages", count=1000, partition="0", **{"from": "oldest"})

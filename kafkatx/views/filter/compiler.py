@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Final, Protocol, TypeAlias
 
 from kafkatx.group.consumer.subscription.expression import ExpressionError
-from kafkatx.views.filter.functions import FUNCTIONS, MATCHES
+from kafkatx.views.filter.functions import FUNCTIONS, MATCHES, bounded
 from kafkatx.views.filter.operators import (
     CALCULATIONS,
     COMPARISONS,
@@ -114,7 +114,7 @@ class _Compiler:
 
     def _list(self, node: ast.List | ast.Tuple) -> _Evaluate:
         items = [self.compiled(each) for each in node.elts]
-        return lambda record: [item(record) for item in items]
+        return lambda record: bounded([item(record) for item in items])
 
     _tuple = _list
 

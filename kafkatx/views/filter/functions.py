@@ -11,6 +11,9 @@ import attrs
 
 from kafkatx.views.filter.operators import MISSING, UNDECODED, contains, is_number, nothing_of
 
+MOST_CHARACTERS: Final = 4 << 20
+"""The length of a text that a filter makes: quotes within quotes grow with each level."""
+
 MOST_DIGITS: Final = 400
 """The length of a text that is read as a number."""
 
@@ -20,11 +23,11 @@ def _length(value: object) -> object:
 
 
 def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else nothing_of(value)
+    return bounded(value.lower()) if isinstance(value, str) else nothing_of(value)
 
 
 def _upper(value: object) -> object:
-    return value.upper() if isinstance(value, str) else nothing_of(value)
+    return bounded(value.upper()) if isinstance(value, str) else nothing_of(value)
 
 
 def _integer(value: object) -> object:
@@ -53,6 +56,19 @@ def text_of(value: object) -> object:
     if value is MISSING or value is UNDECODED or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def bounded(value: object) -> object:
+    """Return a text or list that a filter has made; MISSING if it is too long."""
+    if isinstance(value, list):
+        size = sum(len(item) for item in value if isinstance(item, (str, list)))
+    else:
+        size = len(value) if isinstance(value, str) else 0
+    return value if size <= MOST_CHARACTERS else MISSING
+
+
+def _text(value: object) -> object:
+    return value if isinstance(value, str) else bounded(text_of(value))
 
 
 def _starts_with(value: object, start: object) -> bool:
@@ -93,7 +109,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "upper": Function(_upper, 1, "a text in capital letters"),
     "int": Function(_integer, 1, "a text or number as a whole number"),
     "float": Function(_float, 1, "a text or number as a floating-point number"),
-    "str": Function(text_of, 1, "a value as text; objects, lists and numbers as JSON"),
+    "str": Function(_text, 1, "a value as text; objects, lists and numbers as JSON"),
     "contains": Function(contains, 2, "true if a text has a part, a list an item, or an object a field"),
     "startswith": Function(_starts_with, 2, "true if a text begins with another one"),
     "endswith": Function(_ends_with, 2, "true if a text ends with another one"),

@@ -13,7 +13,7 @@ from kafkatx.records.batch import Headers
 from kafkatx.schemas.messages.formats import NAMES
 from kafkatx.views.filter.operators import UNDECODED
 from kafkatx.views.formats.content import Content, nothing
-from kafkatx.views.formats.masks import SETTING, Path, masked
+from kafkatx.views.formats.masks import SETTING, Path, masked, masked_row
 from kafkatx.views.formats.plain_values import plain_value
 from kafkatx.views.formats.registered import RegisteredFormat, Schemas
 from kafkatx.views.formats.simple import SIMPLE, unreadable
@@ -43,6 +43,7 @@ class Decoder:
         plugins: Mapping[str, str] | None = None,
     ) -> None:
         self._paths = paths
+        self._masked = masked if name in BUILT_IN else masked_row
         self._decode = _find(name, topic, schemas, header, plugins or {})
 
     def decode(self, data: bytes | None, headers: Headers) -> Content:
@@ -56,7 +57,7 @@ class Decoder:
         if not self._paths:
             return content
         try:
-            return masked(content, self._paths)
+            return self._masked(content, self._paths)
         except RecursionError:
             return Content(
                 "masked", UNDECODED, "***", len(data), f"hidden by {SETTING}: it is nested too deeply"

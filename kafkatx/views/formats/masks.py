@@ -6,7 +6,9 @@ in a path stands for any field, and lists are looked through. A path of ``key`` 
 of it.
 
 A content that has no fields, because it is text or bytes or cannot be decoded, is hidden as a whole if a rule
-is about a field of it. Filters see what is shown.
+is about a field of it; so is a text within which a rule has a field, since it may be JSON. An installed
+decoder, which anyone may choose, has fields of its own: what it shows is hidden as a whole, too, unless it
+has all fields that rules are about. Filters see what is shown.
 """
 
 from __future__ import annotations
@@ -84,11 +86,19 @@ def masked(content: Content, paths: Sequence[Path]) -> Content:
     return attrs.evolve(content, value=value, text=None, fault=fault)  # the text may have more than the value
 
 
+def masked_row(content: Content, paths: Sequence[Path]) -> Content:
+    """Return what an installed decoder has made of a content, without what the paths hide."""
+    fields = content.value if isinstance(content.value, dict) else {}
+    if any(path and path[0] != "*" and path[0] not in fields for path in paths):
+        return masked(content, [()])
+    return masked(content, paths)
+
+
 def _without(value: object, path: Path) -> object:
     if isinstance(value, list):
         return [_without(item, path) for item in value]
     if not isinstance(value, dict):
-        return value
+        return MASK if isinstance(value, str) else value
     name, rest = path[0], path[1:]
     return {
         field: (_without(item, rest) if rest else MASK) if name in ("*", field) else item

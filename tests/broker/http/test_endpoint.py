@@ -60,7 +60,7 @@ class EndpointTests(BrokerTestCase):
         self.console_server = server
         self.console = ConsoleHolder(self.broker, server, self.metrics, self.registry)
         self.endpoint = HttpEndpoint(self.broker, self.registry, self.metrics, self.console, self)
-        self.callLater = self.clock.callLater
+        self.callLater, self.seconds = self.clock.callLater, self.clock.seconds
 
     def listenTCP(self, port: int, factory: Any, backlog: int, host: str) -> FakePort:
         """Listen, as a reactor does."""

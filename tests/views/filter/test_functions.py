@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkatx.views.filter import functions
 from tests.views.filter import FilterCase
 
 
@@ -26,6 +27,18 @@ class FunctionTests(FilterCase):
             "key.startswith(1)",
             "exists(int(1e400))",
         )
+
+    def test_long_values(self) -> None:
+        """A text that grows with each level of quotes is missing once it is too long."""
+        nested = "key"
+        for _ in range(4):
+            nested = f"str([str([{nested}])])"
+        self.assert_accepts(f"len({nested}) > 500")
+        self.patch(functions, "MOST_CHARACTERS", 100)
+        self.assert_rejects(f"len({nested}) > 100")
+        self.assert_accepts("exists(str([key, key]))")
+        self.patch(functions, "MOST_CHARACTERS", 10)
+        self.assert_rejects("exists([key, key])", "exists(upper('longer than it may be'))")
 
     def test_matches(self) -> None:
         """A regular expression fits a part of a text, in any alphabet, and over lines."""

@@ -41,6 +41,13 @@ class DecoderTests(SynchronousTestCase):
         self.assertEqual(found.text, "x")
         self.assertIn("access-log: ValueError: not a line", found.fault)
 
+    def test_plugin_does_not_get_around_masks(self) -> None:
+        """A value is not shown by a decoder that does not have the fields that are hidden."""
+        masked = Decoder("access-log", "t", Schemas(), "", [("email",)], PLUGINS)
+        self.assertEqual(masked.decode(LINE, []).text, "***")
+        masked = Decoder("access-log", "t", Schemas(), "", [("client",)], PLUGINS)
+        self.assertEqual(masked.decode(LINE, []).value["client"], "***")
+
     def test_broken_plugin(self) -> None:
         """A plugin that cannot be imported is refused, and says why."""
         self.assertIn("no_such_module", str(self.assertRaises(ValueError, self.decoder, "broken")))

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.errors import SettingError
 from kafkatx.views.formats.content import Content, nothing
-from kafkatx.views.formats.masks import Masks, Rule, masked, read_rule
+from kafkatx.views.formats.masks import Masks, Rule, masked, masked_row, read_rule
 from kafkatx.views.formats.simple import as_json
 
 
@@ -62,6 +62,20 @@ class MaskTests(SynchronousTestCase):
         """A field that an object has twice is not shown by the text as it was."""
         found = self.masked(b'{"a":{"b":"x17"},"a":5}', "a.b")
         self.assertEqual((found.shown(100)["text"], found.fault), ('{"a":5}', ""))
+
+    def test_json_within_a_text(self) -> None:
+        """A text in which a rule has a field is hidden: it may be JSON."""
+        found = self.masked(b'{"a":"{\\"b\\":\\"x17\\"}","c":["{}",1,null]}', "a.b", "c.b")
+        self.assertEqual(found.value, {"a": "***", "c": ["***", 1, None]})
+
+    def test_row(self) -> None:
+        """A row of an installed decoder is shown only if it has the fields that rules are about."""
+        row = as_json(b'{"client":"x17","path":"/a"}')
+        self.assertEqual(masked_row(row, [("client",)]).value, {"client": "***", "path": "/a"})
+        for paths in ([("email",)], [("client",), ("email", "x")]):
+            self.assertEqual(masked_row(row, paths).text, "***")
+        self.assertEqual(masked_row(as_json(b'"x17"'), [("a",)]).text, "***")
+        self.assertEqual(masked_row(nothing(), [("a",)]).format, "null")
 
     def test_no_fields(self) -> None:
         """A value that is no object is hidden as a whole; null stays null."""

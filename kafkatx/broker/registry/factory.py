@@ -13,7 +13,7 @@ from kafkatx.broker.coordinator.runtime.record_writer import RecordWriter
 from kafkatx.broker.registry.api.application import RegistryApplication
 from kafkatx.broker.registry.api.settings import ApiSettings
 from kafkatx.broker.registry.forwarder import Forwarder
-from kafkatx.broker.registry.inspector import Inspector
+from kafkatx.broker.registry.inspector import PROCESSES, Inspector
 from kafkatx.broker.registry.registry import SchemaRegistry
 from kafkatx.broker.registry.schema_checks import SchemaChecks
 from kafkatx.broker.registry.schemas_topic import SchemasTopic
@@ -54,7 +54,8 @@ def make_registry(broker: Broker, https: MakeEndpoint | None = None) -> Registry
     writer = RecordWriter(broker.replicas, clock, broker.now_ms, broker.commit_timeouts)
     writer.timeout_s = timeout_s
     inspection_s = config[b.SCHEMAS_INSPECTION_TIMEOUT_MS] / 1000
-    inspector = Inspector(broker.workers("schema-inspection"), clock, inspection_s)
+    workers = [broker.workers(f"schema-inspection-{number}") for number in range(PROCESSES)]
+    inspector = Inspector(workers, clock, inspection_s)
     topic = SchemasTopic(name, broker.metadata, broker.topics, internal)
     registry = SchemaRegistry(topic, writer, inspector, broker.workers("schemas"), clock, timeout_s)
     broker.topics.role_listeners.append(registry.role_changed)

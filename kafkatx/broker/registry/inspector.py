@@ -1,23 +1,29 @@
-"""The inspector: it has schemas inspected in a process, which is killed if it takes too long.
+"""The inspector: it has schemas inspected in processes, which are killed if they take too long.
 
-The process starts with the first inspection, and ends a while after the last. It touches a process, from a
-worker.
+A process starts with the first inspection, and ends a while after the last. It touches processes, from
+workers.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
-from typing import IO
+from typing import IO, TypeVar
 
+import attrs
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from kafkatx.broker.registry.child_process import ChildProcess
 from kafkatx.interfaces import Worker
+from kafkatx.net.fair_turns import FairTurns, TooManyWaiting
 from kafkatx.registry.errors import invalid_schema, timed_out
 from kafkatx.registry.inspection import Inspected, Inspection, decode_inspected, encode_inspection
 from kafkatx.schemas.types import InvalidSchema
 from kafkatx.web.budget import Budget
+
+T = TypeVar("T")
 
 IDLE_S = 60.0
 """Seconds after the last inspection until the process ends."""
@@ -28,29 +34,47 @@ MOST_BYTES = 64 << 20
 MOST_WAITING_BYTES = 64 << 20
 """The size of all inspections that wait for the process."""
 
+MOST_OF_CLIENT, MOST_WAITING = 50, 200
+"""Inspections of one client, and of all, that wait for a process."""
+
+PROCESSES = 2
+"""Processes; each takes some MiB while it runs."""
+
 COMMAND = (sys.executable, "-m", "kafkatx.registry.inspector_process")
 
 
-class Inspector:
-    """Makes inspections, one after the other.
+@attrs.frozen(eq=False)
+class _Place:
+    worker: Worker
+    child: ChildProcess
 
-    :param worker: runs blocking calls, one at a time.
+
+class Inspector:
+    """Makes inspections: clients have turns, and one client alone does not get all processes.
+
+    :param workers: run blocking calls, one at a time; each has a process.
     """
 
     def __init__(
-        self, worker: Worker, clock: IReactorTime, timeout_s: float, command: tuple[str, ...] = COMMAND
+        self,
+        workers: Sequence[Worker],
+        clock: IReactorTime,
+        timeout_s: float,
+        command: tuple[str, ...] = COMMAND,
     ) -> None:
-        self._worker = worker
         self._clock = clock
         self._timeout_s = timeout_s
-        self._child = ChildProcess(command, timeout_s)
+        self._places = [_Place(worker, ChildProcess(command, timeout_s)) for worker in workers]
+        self._free = list(self._places)
+        self._turns = FairTurns(len(workers), MOST_OF_CLIENT, MOST_WAITING, kept=len(workers) // 2)
         self._stopped = False
         self._waiting = Budget(MOST_WAITING_BYTES)
         self._idle: IDelayedCall | None = None
 
-    async def inspect(self, job: Inspection) -> Inspected:
-        """Make an inspection.
+    async def inspect(self, share: str, job: Inspection) -> Inspected:
+        """Make an inspection; cancelling it drops it, unless it has begun.
 
+        :param share: whose turn it is: a principal, or an address.
         :raises RegistryError: the schema is not valid, or takes too long; or too many wait already.
         """
         line = encode_inspection(job)
@@ -63,7 +87,9 @@ class Inspector:
             raise timed_out("too many schemas wait to be inspected already: try again later")
         self._cancel_idle()
         try:
-            answer = await self._worker(partial(self._ask, line))
+            answer = await self._turns.run(share, partial(self._exchange, line))
+        except TooManyWaiting:
+            raise timed_out("too many schemas of this client wait to be inspected: try again later") from None
         finally:
             self._waiting.give_back(len(line))
             if not self._waiting.held and not self._stopped:
@@ -79,7 +105,16 @@ class Inspector:
         except InvalidSchema as error:
             raise invalid_schema(f"Invalid schema: {error}") from None
 
-    def _ask(self, line: bytes) -> bytes:
+    def _exchange(self, line: bytes) -> Deferred[bytes]:
+        place = self._free.pop()
+
+        def release(result: T) -> T:
+            self._free.append(place)
+            return result
+
+        return place.worker(partial(self._ask, place.child, line)).addBoth(release)
+
+    def _ask(self, child: ChildProcess, line: bytes) -> bytes:
         """Return the process's answer; nothing if it had to be killed. Called in the worker."""
 
         def exchange(source: IO[bytes], target: IO[bytes]) -> bytes | None:
@@ -88,11 +123,12 @@ class Inspector:
             answer = target.readline()
             return answer if answer.endswith(b"\n") else None
 
-        return self._child.ask(exchange) or b""
+        return child.ask(exchange) or b""
 
     def _rest(self) -> None:
         self._idle = None
-        self._worker(self._child.end)
+        for place in self._places:
+            place.worker(place.child.end)
 
     def _cancel_idle(self) -> None:
         idle, self._idle = self._idle, None
@@ -100,8 +136,9 @@ class Inspector:
             idle.cancel()
 
     def stop(self) -> None:
-        """End the process, and start no other one."""
+        """End the processes, and start no other ones."""
         self._cancel_idle()
         self._stopped = True
-        self._child.stop()
-        self._worker(self._child.end)
+        for place in self._places:
+            place.child.stop()
+            place.worker(place.child.end)

@@ -7,10 +7,10 @@ answered as written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import DeferredLock
 from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -37,8 +37,8 @@ Steps = Generator[Inspection, Inspected, T]
 AGAIN_S = 0.1
 """Seconds after which a change looks again if enough replicas are in sync."""
 
-MOST_ATTEMPTS = 5
-"""Attempts at a change; each begins again because another program has written to the topic meanwhile."""
+MOST_ATTEMPTS = 50
+"""Attempts at a change; each begins again because another change was written meanwhile."""
 
 
 class SchemaRegistry:
@@ -98,51 +98,73 @@ class SchemaRegistry:
         await log.catch_up()
         return log if log.leads and log is self._log else None
 
-    async def find(self, steps: Callable[[RegistryState], Steps[T]]) -> T:
+    async def find(self, share: str, steps: Callable[[RegistryState], Steps[T]]) -> T:
         """Answer a question that needs inspections; it changes nothing.
 
+        :param share: whose turns of the inspector it takes: a principal, or an address.
         :raises RegistryError: as the steps, or this broker leads no more.
         """
         state = await self.state()
         if state is None:
             raise unknown_leader()
-        return await self._run(steps(state))
+        return await self._run(share, steps(state), {})
 
-    async def _run(self, steps: Steps[T]) -> T:
+    async def _run(self, share: str, steps: Steps[T], inspected: dict[Inspection, Inspected]) -> T:
+        """Run steps; note their inspections, and make none again that was noted."""
         try:
             job = next(steps)
             while True:
-                job = steps.send(await self._inspector.inspect(job))
+                if job not in inspected:
+                    inspected[job] = await self._inspector.inspect(share, job)
+                job = steps.send(inspected[job])
         except StopIteration as done:
             result: T = done.value
             return result
 
     # --- changes
 
-    def change(self, command: Callable[[RegistryState], Change | Steps[Change]]) -> Deferred[object]:
-        """Make a change; it is carried through, also if the client disconnects.
+    async def change(self, share: str, command: Callable[[RegistryState], Change | Steps[Change]]) -> object:
+        """Make a change; return the answer when it is committed.
 
-        :return: fires with the answer when it is committed; fails with RegistryError.
+        Schemas are inspected before the change has its turn to write, so that a slow one keeps nobody
+        waiting, and dropped if the client disconnects meanwhile. What is written then is carried through.
+
+        :param share: whose turns of the inspector it takes: a principal, or an address.
+        :raises RegistryError: it is refused, or cannot be written.
         """
-        return self._changes.carry_through(self._change(command))
-
-    async def _change(self, command: Callable[[RegistryState], Change | Steps[Change]]) -> object:
         in_sync_until_s = self._clock.seconds() + self._timeout_s / 2  # a forwarder waits for all of it
+        inspected: dict[Inspection, Inspected] = {}
+        for _ in range(MOST_ATTEMPTS):
+            result = command((await self._settled_log()).state)
+            change = result if isinstance(result, Change) else await self._run(share, result, inspected)
+            if not change.records:
+                return change.answer
+            written = await self._changes.carry_through(
+                self._write_inspected(command, inspected, in_sync_until_s)
+            )
+            if written is not None:
+                return written.answer
+        raise timed_out("another program writes to the topic all the time")
+
+    async def _write_inspected(
+        self,
+        command: Callable[[RegistryState], Change | Steps[Change]],
+        inspected: Mapping[Inspection, Inspected],
+        in_sync_until_s: float,
+    ) -> Change | None:
+        """Write a change whose schemas are inspected; return None if others are to be inspected by now."""
         await self._writing.acquire()
         try:
-            for _ in range(MOST_ATTEMPTS):
-                log = await self._settled_log()
-                changes, command_result = log.state.changes, command(log.state)
-                change = (
-                    command_result if isinstance(command_result, Change) else await self._run(command_result)
-                )
-                if not change.records:
-                    return change.answer
-                await self._until_in_sync(log.partition, in_sync_until_s)
-                if await self._is_settled(log) and log.state.changes == changes:
-                    await self._write(log, change)
-                    return change.answer
-            raise timed_out("another program writes to the topic all the time")
+            log = await self._settled_log()
+            changes, result = log.state.changes, command(log.state)
+            change = result if isinstance(result, Change) else _finished(result, inspected)
+            if change is None or not change.records:
+                return change
+            await self._until_in_sync(log.partition, in_sync_until_s)
+            if not await self._is_settled(log) or log.state.changes != changes:
+                return None
+            await self._write(log, change)
+            return change
         finally:
             self._writing.release()
 
@@ -206,6 +228,18 @@ class SchemaRegistry:
     def stop(self) -> None:
         """End the inspections."""
         self._inspector.stop()
+
+
+def _finished(steps: Steps[T], inspected: Mapping[Inspection, Inspected]) -> T | None:
+    """Return the result of steps; None if they need an inspection that was not made."""
+    try:
+        job = next(steps)
+        while job in inspected:
+            job = steps.send(inspected[job])
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    return None
 
 
 def _as_registry_error(error: RequestError) -> RegistryError:

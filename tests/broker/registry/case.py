@@ -39,7 +39,7 @@ class LocalInspector(Inspector):
     held: list[Deferred[None]] | None = None
     count = 0
 
-    async def inspect(self, job: Inspection) -> Inspected:
+    async def inspect(self, share: str, job: Inspection) -> Inspected:
         """Make an inspection."""
         self.count += 1
         if self.held is not None:

@@ -204,7 +204,7 @@ class Reads:
             deleted=deleted,
             default_level=self._level,
         )
-        return answer(queries.version_body(await self._registry.find(steps)))
+        return answer(queries.version_body(await self._registry.find(call.share, steps)))
 
     async def _compatibility(self, call: Call, subject: str, version: str | None = None) -> Answer:
         candidate, name = read_candidate(call, self._max_bytes), normalized(subject)
@@ -217,7 +217,7 @@ class Reads:
             default_level=self._level,
         )
         try:
-            reasons = await self._registry.find(steps)
+            reasons = await self._registry.find(call.share, steps)
         except RegistryError as error:
             if error.code != INVALID_SCHEMA or not call.flag("verbose"):
                 raise

@@ -44,13 +44,14 @@ class Writes:
         stored = await self._registered(name, candidate, normalize)
         if stored is None:
             found = await self._registry.change(
+                call.share,
                 partial(
                     register,
                     subject=name,
                     candidate=candidate,
                     normalize=normalize,
                     default_level=self._level,
-                )
+                ),
             )
             assert isinstance(found, Version)
             stored = found
@@ -70,7 +71,7 @@ class Writes:
         command = partial(
             changes.delete_subject, subject=normalized(subject), permanent=call.flag("permanent")
         )
-        return answer(await self._registry.change(command))
+        return answer(await self._registry.change(call.share, command))
 
     async def _delete_version(self, call: Call, subject: str, version: str) -> Answer:
         command = partial(
@@ -79,24 +80,24 @@ class Writes:
             version=parse_version(version),
             permanent=call.flag("permanent"),
         )
-        return answer(await self._registry.change(command))
+        return answer(await self._registry.change(call.share, command))
 
     async def _update_config(self, call: Call, subject: str = GLOBAL) -> Answer:
         name = normalized(subject) if subject else GLOBAL
         command = partial(changes.update_config, subject=name, request=read_object(call))
-        return answer(await self._registry.change(command))
+        return answer(await self._registry.change(call.share, command))
 
     async def _delete_config(self, call: Call, subject: str = GLOBAL) -> Answer:
         name = normalized(subject) if subject else GLOBAL
         command = partial(changes.delete_config, subject=name, default_level=self._level)
-        return answer(await self._registry.change(command))
+        return answer(await self._registry.change(call.share, command))
 
     async def _update_mode(self, call: Call, subject: str = GLOBAL) -> Answer:
         name = normalized(subject) if subject else GLOBAL
         mode, force = read_object(call).get("mode"), call.flag("force")
         command = partial(changes.update_mode, subject=name, mode=mode, force=force)
-        return answer(await self._registry.change(command))
+        return answer(await self._registry.change(call.share, command))
 
     async def _delete_mode(self, call: Call, subject: str = GLOBAL) -> Answer:
         name = normalized(subject) if subject else GLOBAL
-        return answer(await self._registry.change(partial(changes.delete_mode, subject=name)))
+        return answer(await self._registry.change(call.share, partial(changes.delete_mode, subject=name)))

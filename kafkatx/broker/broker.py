@@ -8,7 +8,7 @@ It does no I/O itself. Handlers are given the broker and use its parts; the part
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     from kafkatx.broker.telemetry.telemetry import ClientTelemetry
     from kafkatx.net.fair_turns import FairTurns
     from kafkatx.networkclient.connection import MakeEndpoint
+
+
+async def _no_listeners(config: BrokerConfig) -> None:
+    """Check nothing: there are no listeners."""
 
 
 class Broker:
@@ -122,6 +126,7 @@ class Broker:
         self.cold_reads = 0
         self.explained = 0
         self.http_urls: Sequence[str] = ()
+        self.check_listeners: Callable[[BrokerConfig], Awaitable[None]] = _no_listeners
         self.request_counts: list[RequestCounts] = []
         selector = config[replication.REPLICA_SELECTOR_CLASS]
         self.reads_by_rack = selector is not None and selector.endswith(replication.BY_RACK)
@@ -348,6 +353,18 @@ class Broker:
         self.config = config
         for listener in self.config_listeners:
             listener(config)
+
+    async def check_dynamic(self, name: str, new: Mapping[str, str]) -> None:
+        """Check that the listeners can use other dynamic settings, if these are about this broker.
+
+        :param name: the id of the broker that they are about, or ALL_BROKERS.
+        :raises SettingError: a keystore cannot be read, for example.
+        """
+        stored = {**self.metadata.state.broker_configs, name: new}
+        layers = [
+            usable_broker_configs(stored.get(whose, {}))[0] for whose in (ALL_BROKERS, str(self.node_id))
+        ]
+        await self.check_listeners(self.config.with_dynamic(*layers))
 
     def reload(self, read: BrokerConfig) -> None:
         """Use settings that were read again as far as they may change at run time; log those that may not."""

@@ -17,7 +17,7 @@ from kafkatx.config.table import consumer_group as group_table
 from kafkatx.config.table import topic as topic_table
 from kafkatx.config.table.row import Setting
 from kafkatx.config.telemetry import client_metrics_config
-from kafkatx.errors import ErrorCode, RequestError
+from kafkatx.errors import ErrorCode, RequestError, SettingError
 from kafkatx.interfaces import ConfigChange
 from kafkatx.types import ALL_BROKERS
 
@@ -125,7 +125,12 @@ async def _alter_broker(
         check_broker_configs({config: new[config] for config in names if config in new}, name)
         return new
 
-    checked(broker.metadata.state.broker_configs.get(name, {}))
+    new = checked(broker.metadata.state.broker_configs.get(name, {}))
+    if any("ssl." in config for config in names):
+        try:
+            await broker.check_dynamic(name, new)
+        except SettingError as error:
+            raise RequestError(ErrorCode.INVALID_CONFIG, str(error)) from None
     if not validate_only:
         await broker.metadata.alter_broker_configs(name, checked)
         whose = f"broker {name}" if name else "all brokers"

@@ -120,13 +120,25 @@ class BrokerService(Service):
         self.http: HttpEndpoint | None = None
         self._registry: RegistryHolder | None = None
         self.broker.validator.check_schemas = self._check_schemas
+        self.broker.check_listeners = self._listeners.check
 
     def startService(self) -> None:
         """Start; :attr:`started` fires when that has succeeded or failed."""
         super().startService()
         for warning in self.config.warnings:
             self._log.warn("{complaint}", complaint=warning)
+        self._warn_of_open_listeners()
         self._opening = Deferred.fromCoroutine(self._start())
+
+    def _warn_of_open_listeners(self) -> None:
+        """Tell of listeners through which everyone in the network may read, write and delete everything."""
+        open_to_all = [str(each) for each in self.config.listeners() if each.host in ("", "0.0.0.0", "::")]
+        if open_to_all and self.broker.authorization is None:
+            self._log.warn(
+                "listeners={listeners}: everyone who reaches this machine can read, change and delete"
+                " everything: set authorizer.class.name, or listen on an address of a closed network",
+                listeners=",".join(open_to_all),
+            )
 
     async def _start(self) -> None:
         """Open, and fire :attr:`started`, whose callbacks may stop the broker at once."""

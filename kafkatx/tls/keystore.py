@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import attrs
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
@@ -57,7 +58,7 @@ def read_identity(data: bytes, password: str | None, key_password: str | None) -
             identity = _pkcs12_identity(data, password)
     except KeystoreError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise KeystoreError(f"cannot be read: {_reason(error)}") from error
     return _checked(identity)
 
@@ -72,7 +73,7 @@ def pem_identity(key: bytes, chain: bytes, password: str | None) -> Identity:
         certificates = x509.load_pem_x509_certificates(chain)
     except KeystoreError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise KeystoreError(f"cannot be read: {_reason(error)}") from error
     return _checked(Identity(loaded, tuple(certificates)))
 
@@ -92,7 +93,7 @@ def read_trusted(data: bytes, password: str | None) -> tuple[x509.Certificate, .
             found = [one.certificate for one in store.additional_certs]
     except KeystoreError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise KeystoreError(f"cannot be read: {_reason(error)}") from error
     if not found:
         raise KeystoreError("has no trusted certificates")
@@ -158,7 +159,7 @@ def _pem_key(pem: bytes, password: str | None) -> PrivateKeyTypes:
         return load_pem_private_key(block, None)
     try:
         return load_pem_private_key(block, _octets(password))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise KeystoreError("cannot be read: the password is missing or wrong") from error
 
 

@@ -17,6 +17,9 @@ from kafkatx.errors import SettingError
 NAME = "ssl.principal.mapping.rules"
 
 _RULE = re.compile(r"\s*(?:DEFAULT|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:,|$)", re.DOTALL)
+MOST_DIGITS = 9
+"""Digits of the number of a group that count: there are never as many groups."""
+
 _GROUP = re.compile(r"\$([0-9]+)")
 _SHORT = {  # the attribute types for which Java has a keyword (RFC 2253)
     "2.5.4.3": "CN",
@@ -46,7 +49,7 @@ class _Rule:
         groups = match.groups()
 
         def group(found: re.Match[str]) -> str:
-            number = int(found[1])
+            number = int(found[1][:MOST_DIGITS])
             if number == 0:
                 return name
             return (groups[number - 1] or "") if number <= len(groups) else found[0]
@@ -87,7 +90,7 @@ def parse_rules(text: str) -> PrincipalMapper:
             continue
         try:
             pattern = re.compile(match[1].replace("\\/", "/"))
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise SettingError(f"{NAME}={text}: the pattern {match[1]} is wrong: {error}") from None
         rules.append(_Rule(pattern, match[2].replace("\\/", "/"), match[3]))
     return PrincipalMapper(tuple(rules) or (_Rule(None, "", ""),))

@@ -7,6 +7,8 @@ scripts then read the answers. So a listener without TLS and without logins answ
 names, and the browser has no password for the page; they check ``Host`` if the setting has names.
 
 A request that a page of another site makes by a script has an ``Origin``, and is refused at every listener.
+One that it makes by an image or the like has none, but browsers name its site in ``Sec-Fetch-Site``; it is
+refused, too, unless a person follows a link.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ def check_host(call: Call, allowed: Collection[str] | None) -> None:
     host = host_name(authority)
     if allowed is not None and host and not is_address(host) and host != "localhost" and host not in allowed:
         raise WebError(403, f"the host {host[:100]!r} is not in kafkatx.http.allowed.hosts")
+    if _is_embedded(call):
+        raise WebError(403, "this request comes from a page of another site")
     origin = call.headers.get("origin")
     if origin is not None and not _is_own(origin, authority, allowed or ()):
         raise WebError(
@@ -51,6 +55,13 @@ def check_host(call: Call, allowed: Collection[str] | None) -> None:
             f"this request comes from a page of another site, {origin[:100]!r}, whose host is not in"
             " kafkatx.http.allowed.hosts",
         )
+
+
+def _is_embedded(call: Call) -> bool:
+    """Return True if a page of another site makes a request, and not a person who follows a link."""
+    site, mode = call.headers.get("sec-fetch-site", ""), call.headers.get("sec-fetch-mode", "")
+    is_link = mode == "navigate" and call.headers.get("sec-fetch-dest", "document") == "document"
+    return site in ("cross-site", "same-site") and not is_link and "origin" not in call.headers
 
 
 def _is_own(origin: str, authority: str, allowed: Collection[str]) -> bool:

@@ -186,6 +186,16 @@ class StartTests(ServiceTestCase):
         self.assertEqual(len(warnings), 1)
         self.assertIn("num.io.threads", warnings[0])
 
+    def test_open_listener(self) -> None:
+        """A listener that all of the network reaches is told of, unless an authorizer decides."""
+        for listeners, count in (("PLAINTEXT://0.0.0.0:9092", 1), ("PLAINTEXT://127.0.0.1:9092", 0)):
+            with capturedLogs() as events:
+                service = self.make(listeners=listeners, advertised_listeners="PLAINTEXT://127.0.0.1:9092")
+                self.start(service)
+            self.stop(service)
+            told = [formatEvent(event) for event in events if event["log_level"] == LogLevel.warn]
+            self.assertEqual(len([line for line in told if "can read, change and delete" in line]), count)
+
     def test_port_in_use(self) -> None:
         """A port that is in use is a SettingError that names the listener; ports bound before are closed."""
         self.reactor.taken.add(9093)

@@ -383,8 +383,10 @@ class RenewalTests(TlsTestCase):
         with Connection(self.host, self.port, dial=dial_with(named)) as client:
             client.request(MetadataRequest([]))
             bad = self.files.write("bad.pem", b"nonsense")
-            _alter(client, {"listener.name.ssl.ssl.keystore.location": bad})
-        self.wait_for(broker, "keeps its certificates, the new ones cannot be used")
+            refused = self.assertRaises(
+                AssertionError, _alter, client, {"listener.name.ssl.ssl.keystore.location": bad}
+            )
+        self.assertIn("bad.pem", str(refused))
         self.assertEqual(self.serial(), before)
 
 

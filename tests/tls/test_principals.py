@@ -38,6 +38,13 @@ class PrincipalTests(SynchronousTestCase):
         for rules in ("NONE", "RULE:a/b", "RULE:a/b/X", "RULE:(/x/", "DEFAULT DEFAULT"):
             self.assertRaises(SettingError, parse_rules, rules)
 
+    def test_odd(self) -> None:
+        """A repetition that is too large is refused, and the number of a group that is not there is text."""
+        for rule in ("RULE:a{99999999999999999999}/x/", "RULE:" + "(" * 5000 + "/x/"):
+            self.assertRaises(SettingError, parse_rules, rule)
+        number = "9" * 5000
+        self.assertEqual(parse_rules(f"RULE:a/${number}/").principal("a"), f"User:${number}")
+
     def test_name(self) -> None:
         """A name is Java's: the last attribute first, special characters escaped, unknown types in hex."""
         subject = x509.Name(

@@ -30,6 +30,23 @@ class HostTests(SynchronousTestCase):
         error = self.assertRaises(WebError, check_host, call(host="evil.example"), {"a.example"})
         self.assertEqual(error.status, 403)
 
+    def test_embedded(self) -> None:
+        """What a page of another site embeds is refused; a link that a person follows is not."""
+        for site, mode, dest, refused in (
+            ("cross-site", "no-cors", "image", True),
+            ("same-site", "no-cors", "script", True),
+            ("cross-site", "navigate", "iframe", True),
+            ("cross-site", "navigate", "document", False),
+            ("same-origin", "cors", "empty", False),
+            ("none", "navigate", "document", False),
+        ):
+            headers = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+            call = Call("GET", "/", (), {}, {"host": "localhost", **headers})
+            if refused:
+                self.assertEqual(self.assertRaises(WebError, check_host, call, None).status, 403)
+            else:
+                check_host(call, None)
+
     def test_origin(self) -> None:
         """A request from a page of another site is refused, whatever the listener."""
         same = {"host": "localhost:8081", "origin": "http://localhost:8081"}

@@ -180,6 +180,14 @@ class Listeners:
         self._config = config
         self.reload()
 
+    async def check(self, config: BrokerConfig) -> None:
+        """Check that the certificates of other settings can be used.
+
+        :raises SettingError: they cannot.
+        """
+        if self.tls is not None:
+            await self.tls.check(config.of_listener)
+
     def reload(self) -> None:
         """Read the certificates again."""
         if self.tls is not None:

@@ -38,31 +38,39 @@ def _parsed(user: str, text: str | None) -> ScramCredential | None:
 class InventedCredentials:
     """Invents credentials for unknown users, which cannot be told from real ones.
 
-    Each unknown user has the same salt whenever and wherever it is asked for: it depends on a secret that all
-    brokers have, the server key of some user. Without users there is nothing to hide.
+    Each unknown user has the same salt and iterations whenever and wherever it is asked for: they depend on a
+    secret that all brokers have, the server key of some user. The iterations are those of real users: of each
+    number that these have, some unknown users have it. Without users there is nothing to hide.
 
     They are made for known users as well, so that the time of an answer does not tell the two apart.
     """
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
-        self._examples: dict[str, tuple[Stored, ScramCredential | None]] = {}
+        self._examples: dict[str, tuple[Stored, bytes, list[tuple[int, int]]]] = {}
 
     def of(self, user: str, mechanism: str, stored: Stored) -> ScramCredential:
         """Return credentials that no password fits."""
-        example = self._example(mechanism, stored)
-        secret, size, iterations = self._secret, _SALT_BYTES, _ITERATIONS
-        if example is not None:
-            secret, size, iterations = example.server_key, len(example.salt), example.iterations
+        secret, kinds = self._looked_up(mechanism, stored)
+        iterations, size = max(
+            kinds, key=lambda kind: hmac.digest(secret, f"{mechanism} {kind} {user}".encode(), "sha256")
+        )
         salt = hmac.digest(secret, f"{mechanism} {user}".encode(), "sha512")[:size]
         return ScramCredential(salt, iterations, secrets.token_bytes(32), secrets.token_bytes(32))
 
-    def _example(self, mechanism: str, stored: Stored) -> ScramCredential | None:
-        """Return a user's credentials; they are looked for when users have changed only."""
+    def _looked_up(self, mechanism: str, stored: Stored) -> tuple[bytes, list[tuple[int, int]]]:
+        """Return a secret, and the iterations with the sizes of salts that users have.
+
+        They are looked for when users have changed only. An unknown user keeps its own as long as a user has
+        them, since each of them has a rank for it that does not depend on the others.
+        """
         known = self._examples.get(mechanism)
         if known is None or known[0] is not stored:
-            known = self._examples[mechanism] = (stored, next(_examples(mechanism, stored), None))
-        return known[1]
+            real = list(_examples(mechanism, stored))
+            secret = real[0].server_key if real else self._secret
+            kinds = sorted({(one.iterations, len(one.salt)) for one in real})
+            known = self._examples[mechanism] = (stored, secret, kinds or [(_ITERATIONS, _SALT_BYTES)])
+        return known[1:]
 
 
 def _examples(mechanism: str, stored: Stored) -> Iterator[ScramCredential]:

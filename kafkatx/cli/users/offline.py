@@ -32,11 +32,22 @@ class OfflineUsers:
         refuse_shared(self._log_dirs)
         with contextlib.ExitStack() as opened:
             for path in self._log_dirs:
-                os.makedirs(path, mode=0o750, exist_ok=True)
+                if not os.path.isdir(path):
+                    os.makedirs(path, mode=0o700)
+                    give(path, os.stat(os.path.dirname(path)))
                 opened.enter_context(locked(path))
             database = ClusterDatabase(find_file(self._log_dirs, anew=False))
+            opened.callback(self._give_to_owners)
             opened.callback(database.close)
             yield database
+
+    def _give_to_owners(self) -> None:
+        """Give new files to the owner of their log dir: root may run the command for the broker's user."""
+        for path in self._log_dirs:
+            owner = os.stat(path)
+            for entry in os.scandir(path):
+                if entry.is_file(follow_symlinks=False):
+                    give(entry.path, owner)
 
     def describe(self) -> list[UserCredential]:
         """Return the credentials of all users."""
@@ -52,6 +63,13 @@ class OfflineUsers:
         """Set and remove credentials of a user, by mechanism."""
         with self._opened() as database:
             database.alter_scram_credentials({user: credentials})
+
+
+def give(path: str, owner: os.stat_result) -> None:
+    """Give a file to the owner and group of another one, if it has others and this process is root's."""
+    found = os.lstat(path)
+    if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (owner.st_uid, owner.st_gid):
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _iterations(text: str) -> int:
@@ -109,6 +127,8 @@ class UsersFile:
                 file.write(format_users(users))
                 file.flush()
                 os.fsync(file.fileno())
+            kept = self._path if os.path.exists(self._path) else os.path.dirname(path)
+            give(path, os.stat(kept))
             os.replace(path, self._path)
         except BaseException:
             os.unlink(path)

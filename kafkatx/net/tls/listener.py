@@ -69,7 +69,13 @@ class Certificates:
         self._use(self.settings, self._context)
 
     def _read(self) -> tuple[TlsSettings, SSL.Context]:
-        values = self._values()
+        return self.read(self._values())
+
+    def read(self, values: Values) -> tuple[TlsSettings, SSL.Context]:
+        """Read the certificates of some settings; this blocks.
+
+        :raises SettingError: they cannot be read, or do not fit.
+        """
         settings = load_tls(values)
         context = server_context(settings, values[t.SSL_CLIENT_AUTH])
         context.set_info_callback(_shaken)
@@ -209,6 +215,19 @@ class TlsListeners:
         """Read all certificates again: the settings have changed, or a person asks for it."""
         for each in self._certificates:
             each.reload(self._worker)
+
+    def check(self, values: Callable[[str], Values]) -> Deferred[None]:
+        """Check that the certificates of other settings can be used; fails with SettingError.
+
+        :param values: returns the settings of a listener.
+        """
+
+        def read() -> None:
+            for each in self._certificates:
+                each.read(values(each.listener))
+                parse_rules(values(each.listener)[t.SSL_PRINCIPAL_MAPPING_RULES])
+
+        return self._worker(read)
 
     def settings(self, listener: str) -> TlsSettings:
         """Return the keys and certificates that a listener uses now."""

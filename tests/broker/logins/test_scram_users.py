@@ -105,6 +105,21 @@ class InventedTests(SynchronousTestCase):
         checker.requestAvatarId(ScramLogin(b"alice", SHA_256))
         self.assertEqual(looked, [SHA_256] * 2)
 
+    def test_iterations_of_users(self) -> None:
+        """Unknown users have the iterations that users have, each always the same of them."""
+        users = {
+            name: {SHA_256: stored(name, iterations=count)}
+            for name, count in (("alice", 4096), ("bob", 8192), ("cid", 16384))
+        }
+        invented = InventedCredentials()
+        found = {f"u{number}": invented.of(f"u{number}", SHA_256, users).iterations for number in range(60)}
+        self.assertEqual(set(found.values()), {4096, 8192, 16384})
+        del users["bob"]
+        later = {name: InventedCredentials().of(name, SHA_256, dict(users)).iterations for name in found}
+        self.assertEqual(
+            {name for name in found if found[name] != later[name]}, {n for n in found if found[n] == 8192}
+        )
+
     def test_no_users(self) -> None:
         """Without users a broker invents the same salt again."""
         invented = InventedCredentials()

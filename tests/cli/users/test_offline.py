@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from kafkatx.cli.users import offline
 from kafkatx.security.passwords import check_password, read_users
 from tests.cli.users.test_users import UsersTestCase
 
@@ -19,6 +20,34 @@ class OfflineTests(UsersTestCase):
         self.printed("remove", "bob", "--offline", "--data", data, "-m", "SCRAM-SHA-256")
         self.assertEqual(self.printed("list", "--offline", "--data", data), "bob\tSCRAM-SHA-512\t4096\n")
         self.printed("remove", "eve", "--offline", "--data", data, code=1)
+
+    def test_modes_and_owners(self) -> None:
+        """New directories and files are their owner's alone, which is that of what they are in."""
+        parent = os.path.abspath(self.mktemp())
+        os.makedirs(parent)
+        data = os.path.join(parent, "data")
+        given: dict[str, int] = {}
+        self.patch(offline, "give", lambda path, owner: given.update({path: owner.st_ino}))
+        self.printed("add", "bob", "--offline", "--data", data)
+        paths = [os.path.join(data, name) for name in os.listdir(data)]
+        self.assertEqual({os.stat(path).st_mode & 0o777 for path in paths}, {0o600})
+        self.assertEqual(os.stat(data).st_mode & 0o777, 0o700)
+        of_data = dict.fromkeys(paths, os.stat(data).st_ino)
+        self.assertEqual(given, {data: os.stat(parent).st_ino, **of_data})
+
+    def test_give(self) -> None:
+        """Root gives a file to another owner; others, and root its own, change nothing."""
+        path = self.mktemp()
+        with open(path, "w"):
+            pass
+        calls: list[tuple[object, ...]] = []
+        self.patch(os, "chown", lambda *arguments, **_: calls.append(arguments))
+        found = os.stat(path)
+        other = os.stat_result((*found[:4], 4711, 4712, *found[6:]))
+        for user, owner in ((1000, other), (0, found), (0, other)):
+            self.patch(os, "geteuid", lambda user=user: user)
+            offline.give(path, owner)
+        self.assertEqual(calls, [(path, 4711, 4712)])
 
     def test_cluster(self) -> None:
         """The state of a cluster is not that of one broker."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import urllib.parse
 from functools import partial
+from typing import TypeAlias
 
 import attrs
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -20,6 +22,9 @@ from kafkatx.config.listeners import is_loopback
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Worker
 from kafkatx.security.tokens import OPENER
+
+Key: TypeAlias = object
+"""A PyJWK with the one algorithm that it names, or, if it names none (RFC 7517, 4.4), the key itself."""
 
 MOST_BYTES = 1 << 20
 """The largest set of keys."""
@@ -48,7 +53,7 @@ def check_url(url: str, name: str) -> None:
         raise SettingError(f"{name}={url}: it must be https://, file://, or http:// at this machine")
 
 
-def fetch(url: str) -> dict[str, jwt.PyJWK]:
+def fetch(url: str) -> dict[str, Key]:
     """Return the keys that sign, by name ("" without one); this blocks.
 
     :raises OSError: the server does not answer, or the file cannot be read.
@@ -61,7 +66,7 @@ def fetch(url: str) -> dict[str, jwt.PyJWK]:
     return parse(data)
 
 
-def parse(data: bytes) -> dict[str, jwt.PyJWK]:
+def parse(data: bytes) -> dict[str, Key]:
     """Return the public keys in a set, by name; those of other kinds are skipped.
 
     :raises ValueError: it is no set of keys, or has none that can be used.
@@ -76,9 +81,10 @@ def parse(data: bytes) -> dict[str, jwt.PyJWK]:
         if item.get("use", "sig") != "sig" or item.get("kty") not in ("RSA", "EC", "OKP"):
             continue
         try:
-            keys[str(item.get("kid", ""))] = jwt.PyJWK(item)
-        except (jwt.PyJWTError, ValueError, TypeError):
-            continue
+            key = jwt.PyJWK(item)
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError, UnsupportedAlgorithm):
+            continue  # of a curve or an algorithm, for example, that the library does not have
+        keys[str(item.get("kid", ""))] = key if "alg" in item else key.key
     if not keys:
         raise ValueError("it has no public key that can be used")
     return keys
@@ -94,13 +100,13 @@ class Keys:
         self._pauses = pauses
         self._worker = worker
         self._clock = clock
-        self._keys: dict[str, jwt.PyJWK] = {}
+        self._keys: dict[str, Key] = {}
         self._fetched_s = float("-inf")
         self._not_before_s = float("-inf")
         self._pause_s = pauses.first_s
         self._waiting: list[Deferred[None]] | None = None
 
-    async def find(self, name: str | None) -> jwt.PyJWK | None:
+    async def find(self, name: str | None) -> Key | None:
         """Return the key of a name, or the only key if a token names none; None if it is not there."""
         key = self._known(name)
         if key is None:
@@ -110,7 +116,7 @@ class Keys:
             Deferred.fromCoroutine(self._refresh())
         return key
 
-    def _known(self, name: str | None) -> jwt.PyJWK | None:
+    def _known(self, name: str | None) -> Key | None:
         if name is None:
             return next(iter(self._keys.values())) if len(self._keys) == 1 else None
         return self._keys.get(name)

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 
 from kafkatx.security.identity import Identity
 
@@ -73,14 +74,16 @@ class TokenValidator:
         self._rules = rules
         self._now_ms = now_ms
 
-    def validate(self, token: str, key: jwt.PyJWK) -> Identity:
+    def validate(self, token: str, key: object) -> Identity:
         """Return the identity that a token gives.
+
+        :param key: a PyJWK, whose algorithm has to be the token's, or a public key.
 
         :raises TokenRefused: it does not count.
         """
         try:
             claims = jwt.decode(token, key, algorithms=list(ALGORITHMS), options=_UNCHECKED_BY_PYJWT)  # type: ignore[arg-type]
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError, UnsupportedAlgorithm) as error:
             raise TokenRefused(f"its signature does not count ({type(error).__name__})") from None
         expires_at_s = self._check_times(claims)
         self._check_origin(claims)

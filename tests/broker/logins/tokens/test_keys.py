@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
@@ -13,7 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.logins.tokens import keys as module
 from kafkatx.broker.logins.tokens.keys import Keys, Pauses, fetch, parse
-from tests.broker.logins.tokens.issuer import key_set, public
+from kafkatx.broker.logins.tokens.validator import TokenRefused, TokenRules, TokenValidator
+from tests.broker.logins.tokens.issuer import NOW_S, claims, key_set, public, rsa_key, token
 
 
 class ParseTests(SynchronousTestCase):
@@ -27,6 +29,28 @@ class ParseTests(SynchronousTestCase):
             5,
         ]
         self.assertEqual(list(parse(json.dumps({"keys": [public("a"), *more]}).encode())), ["a"])
+
+    def test_unsupported(self) -> None:
+        """A key of a curve that the library does not have is skipped."""
+
+        def refuse(item: object) -> object:
+            raise UnsupportedAlgorithm("curve")
+
+        self.patch(jwt, "PyJWK", refuse)
+        self.assertRaises(ValueError, parse, key_set("a"))
+
+    def test_no_algorithm(self) -> None:
+        """A key that names no algorithm checks tokens of each that it fits, and no others."""
+        numbers = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(rsa_key().public_key()))
+        (key,) = parse(json.dumps({"keys": [{**numbers, "kid": "r"}]}).encode()).values()
+        validator = TokenValidator(TokenRules(), lambda: NOW_S * 1000)
+        for algorithm in ("RS256", "RS512", "PS384"):
+            signed = jwt.encode(claims(), rsa_key(), algorithm, {"kid": "r"})
+            self.assertEqual(validator.validate(signed, key).name, "alice")
+        self.assertRaises(TokenRefused, validator.validate, token(), key)
+        (named,) = parse(json.dumps({"keys": [{**numbers, "alg": "RS256"}]}).encode()).values()
+        signed = jwt.encode(claims(), rsa_key(), "RS512")
+        self.assertRaises(TokenRefused, validator.validate, signed, named)
 
     def test_wrong(self) -> None:
         """Data that are no set of keys, or have none, are an error."""
@@ -56,7 +80,7 @@ class KeysTests(SynchronousTestCase):
         self.fetches.append(Deferred())
         return self.fetches[-1]
 
-    def find(self, name: str | None) -> Deferred[jwt.PyJWK | None]:
+    def find(self, name: str | None) -> Deferred[object]:
         """Look a key up."""
         return Deferred.fromCoroutine(self.keys.find(name))
 

@@ -111,6 +111,8 @@ class MemoryPool:
         :param changed: called after :attr:`exhausted` has changed.
         """
         self._limits = limits
+        self._most = limits.max_bytes
+        self._small_size, self._usual_size = limits.small_bytes, limits.usual_bytes
         self._clock = clock
         self._changed = changed
         self._claims: dict[Holder, _Claim] = {}
@@ -143,7 +145,7 @@ class MemoryPool:
             claim = self._claims[holder] = _Claim(holder)
         self.held_bytes += held_bytes - claim.held_bytes
         claim.held_bytes = held_bytes
-        if not missing_bytes or missing_bytes > claim.missing_bytes:  # finished, or the next one has begun
+        if claim.size and not 0 < missing_bytes <= claim.missing_bytes:  # finished, or the next one has begun
             self._end_request(claim)
         if missing_bytes and not claim.size:
             self._begin_request(claim, missing_bytes)
@@ -163,7 +165,7 @@ class MemoryPool:
         elif not waiting and self._checking is not None:
             self._checking.cancel()
             self._checking = None
-        most = self._limits.max_bytes
+        most = self._most
         if self.exhausted:  # all connections are told: not with each request that comes and goes
             most -= most // SLACK_SHARE
         exhausted = waiting or 0 <= most <= self.held_bytes + self._turn_bytes
@@ -173,8 +175,8 @@ class MemoryPool:
 
     def _begin_request(self, claim: _Claim, missing_bytes: int) -> None:
         claim.size = claim.missing_bytes = missing_bytes
-        queue = self._usual if missing_bytes <= self._limits.usual_bytes else self._large
-        if missing_bytes <= self._limits.small_bytes or (not queue and self._fits(missing_bytes)):
+        queue = self._usual if missing_bytes <= self._usual_size else self._large
+        if missing_bytes <= self._small_size or (not queue and self._fits(missing_bytes)):
             self._give_turn(claim)
         else:
             queue.push(claim.holder.address, claim)
@@ -191,12 +193,11 @@ class MemoryPool:
 
     def _fits(self, size: int) -> bool:
         """Return True if a request of a size can have a turn now."""
-        limits = self._limits
-        if limits.max_bytes < 0:
+        if self._most < 0:
             return True
-        reserve = limits.max_bytes // RESERVED_SHARE
-        free = limits.max_bytes - self.held_bytes - self._turn_bytes
-        if size <= limits.usual_bytes:
+        reserve = self._most // RESERVED_SHARE
+        free = self._most - self.held_bytes - self._turn_bytes
+        if size <= self._usual_size:
             return size <= free or self._usual_bytes + size <= reserve
         return not self._large_turns or size <= free - reserve
 
@@ -217,9 +218,9 @@ class MemoryPool:
         self._count_turn(claim.size, 1)
 
     def _count_turn(self, size: int, change: int) -> None:
-        if size > self._limits.usual_bytes:
+        if size > self._usual_size:
             self._large_turns += change
-        elif size > self._limits.small_bytes:
+        elif size > self._small_size:
             self._usual_bytes += change * size
 
     def _check(self) -> None:

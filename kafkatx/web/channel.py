@@ -151,6 +151,7 @@ class WebRequest(Request):
         super().__init__(channel, queued)
         self._owner = channel.owner  # Twisted forgets the channel when the connection is lost
         self._peer = channel.peer
+        self._address = network_of(channel.peer.host)
         self._refused = False
         self._received = 0
         self._body = BytesIO()
@@ -169,7 +170,7 @@ class WebRequest(Request):
         owner = self._owner
         if self._received + len(data) > owner.limits.max_body_bytes:
             self._refuse()
-        elif not owner.bodies.take(len(data)):
+        elif not owner.bodies.take(len(data), self._address):
             self._refuse_now(WebError(503, "the bodies of requests have too many bytes at once: try again"))
         else:
             self._received += len(data)
@@ -178,7 +179,7 @@ class WebRequest(Request):
     def _give_back(self) -> None:
         """Free the budget of the body."""
         received, self._received = self._received, 0
-        self._owner.bodies.give_back(received)
+        self._owner.bodies.give_back(received, self._address)
 
     def _refuse(self) -> None:
         most = self._owner.limits.max_body_bytes

@@ -376,8 +376,8 @@ class RenewalTests(TlsTestCase):
             old.request(MetadataRequest([]))
 
     def test_bad_file(self) -> None:
-        """A file that cannot be used leaves the certificate as it was, and the log says so."""
-        broker = self.start()
+        """A file that cannot be used is refused, and leaves the certificate as it was."""
+        self.start()
         before = self.serial()
         named = self.files.client_settings()
         with Connection(self.host, self.port, dial=dial_with(named)) as client:

@@ -83,7 +83,7 @@ class Inspector:
                 f"Invalid schema: with all that it refers to and is compared with it has {len(line)} bytes,"
                 f" more than {MOST_BYTES}"
             )
-        if not self._waiting.take(len(line)):
+        if not self._waiting.take(len(line), share):
             raise timed_out("too many schemas wait to be inspected already: try again later")
         self._cancel_idle()
         try:
@@ -91,7 +91,7 @@ class Inspector:
         except TooManyWaiting:
             raise timed_out("too many schemas of this client wait to be inspected: try again later") from None
         finally:
-            self._waiting.give_back(len(line))
+            self._waiting.give_back(len(line), share)
             if not self._waiting.held and not self._stopped:
                 self._cancel_idle()
                 self._idle = self._clock.callLater(IDLE_S, self._rest)

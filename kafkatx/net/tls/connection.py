@@ -141,6 +141,7 @@ class TlsConnection(TLSMemoryBIOProtocol):
     def _may_go_on(self, data: bytes) -> bool:
         first = not self._received
         self._received += len(data)
+        self._listener.handshakes.receive(self, len(data))
         if self._early is not None:
             self._early.append(data)
         if first and data[0] not in (HANDSHAKE, ALERT):

@@ -16,6 +16,10 @@ class HandshakeLimits:
     per_second: int = 500  #: kafkatx.tls.handshakes.per.second
 
 
+MOST_BYTES = 32 << 20
+"""Bytes that peers may have sent together before their handshakes are done."""
+
+
 class Shaking(Protocol):
     """A connection whose handshake is in progress."""
 
@@ -31,7 +35,8 @@ class Handshakes:
 
     def __init__(self, limits: HandshakeLimits) -> None:
         self.limits = limits
-        self._running: dict[Shaking, None] = {}
+        self._running: dict[Shaking, int] = {}  # with what the peer has sent
+        self._received = 0
         self._next_s = float("-inf")
 
     def __len__(self) -> int:
@@ -41,15 +46,30 @@ class Handshakes:
         """Add a connection; drop the oldest one if there are too many."""
         if len(self._running) >= self.limits.most:
             oldest = next(iter(self._running))
-            del self._running[oldest]
+            self.remove(oldest)
             oldest.drop(
                 f"kafkatx.tls.handshakes.max={self.limits.most} reached, and its handshake is the oldest"
             )
-        self._running[connection] = None
+        self._running[connection] = 0
 
     def remove(self, connection: Shaking) -> None:
         """Forget a connection whose handshake has ended."""
-        self._running.pop(connection, None)
+        self._received -= self._running.pop(connection, 0)
+
+    def receive(self, connection: Shaking, size: int) -> None:
+        """Count bytes of a peer; drop the connection with most if all have sent too much together."""
+        if connection not in self._running:
+            return
+        self._running[connection] += size
+        self._received += size
+        if self._received > MOST_BYTES:
+            largest = max(self._running, key=lambda one: self._running[one])
+            sent = self._running[largest]
+            self.remove(largest)
+            largest.drop(
+                f"it sent {sent} bytes before its TLS handshake was done, the most of all connections, which"
+                f" together sent more than {MOST_BYTES}"
+            )
 
     def turn_s(self, now_s: float) -> float:
         """Take the next turn; return the seconds until it comes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.net.tls import handshakes as handshakes_module
 from kafkatx.net.tls.handshakes import HandshakeLimits, Handshakes
 
 
@@ -30,6 +31,21 @@ class HandshakesTests(SynchronousTestCase):
             [bool(each.reason) for each in (first, second, third, fourth)], [False, True, False, False]
         )
         self.assertEqual(len(handshakes), 2)
+
+    def test_bytes_of_all(self) -> None:
+        """If all together have sent too much, the one that has sent most is dropped."""
+        self.patch(handshakes_module, "MOST_BYTES", 1000)
+        handshakes = Handshakes(HandshakeLimits())
+        connections = [Connection() for _ in range(3)]
+        for each, size in zip(connections, (300, 500, 200), strict=True):
+            handshakes.add(each)
+            handshakes.receive(each, size)
+        self.assertEqual(len(handshakes), 3)
+        handshakes.receive(connections[2], 1)
+        self.assertEqual([bool(each.reason) for each in connections], [False, True, False])
+        handshakes.receive(connections[1], 10_000)  # it is gone
+        handshakes.receive(connections[0], 400)
+        self.assertEqual([bool(each.reason) for each in connections], [False, True, False])
 
     def test_turns(self) -> None:
         """A burst of a tenth of a second goes at once, then turns have the distance of the rate."""

@@ -261,7 +261,7 @@ class Broker:
     @cached_property
     def password_turns(self) -> FairTurns:
         """The turns of checks of passwords, at all listeners."""
-        from kafkatx.broker.logins.password_checks import password_turns  # not needed without logins
+        from kafkatx.broker.password_turns import password_turns  # not needed without logins
 
         return password_turns()
 

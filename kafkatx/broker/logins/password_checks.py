@@ -22,12 +22,6 @@ from kafkatx.net.fair_turns import FairTurns
 MOST_KNOWN = 1000
 """Right passwords that are remembered, so that a client that connects again costs no hash."""
 
-MOST_OF_ADDRESS = 16
-"""Checks of one address that wait; further ones are refused at once."""
-
-MOST_WAITING = 256
-"""Checks that wait in all; beyond that the address with most gives way."""
-
 
 class Password(UsernamePassword):
     """A user name and a password, both in UTF-8, with the address that they come from."""
@@ -35,11 +29,6 @@ class Password(UsernamePassword):
     def __init__(self, username: bytes, password: bytes, address: str) -> None:
         super().__init__(username, password)
         self.address = address
-
-
-def password_turns() -> FairTurns:
-    """Return the turns of all checks of a broker: they share a thread."""
-    return FairTurns(1, MOST_OF_ADDRESS, MOST_WAITING)
 
 
 class PasswordChecks:

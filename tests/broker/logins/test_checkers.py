@@ -12,9 +12,9 @@ from kafkatx.broker.logins.checkers import Checkers
 from kafkatx.broker.logins.file_users import FileUsers
 from kafkatx.broker.logins.jaas_users import JaasUsers
 from kafkatx.broker.logins.own_login import own_login
-from kafkatx.broker.logins.password_checks import password_turns
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers
 from kafkatx.broker.logins.tokens.checker import TokenChecker
+from kafkatx.broker.password_turns import password_turns
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
 from kafkatx.security.jaas import PLAIN, SCRAM

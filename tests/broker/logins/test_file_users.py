@@ -13,7 +13,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.logins import file_users
 from kafkatx.broker.logins.file_users import FileUsers
-from kafkatx.broker.logins.password_checks import PasswordChecks, password_turns
+from kafkatx.broker.logins.password_checks import PasswordChecks
+from kafkatx.broker.password_turns import password_turns
 from kafkatx.security import passwords
 from kafkatx.security.passwords import format_users, hash_password
 

@@ -10,7 +10,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.logins import password_checks
-from kafkatx.broker.logins.password_checks import MOST_OF_ADDRESS, Password, PasswordChecks, password_turns
+from kafkatx.broker.logins.password_checks import Password, PasswordChecks
+from kafkatx.broker.password_turns import MOST_OF_ADDRESS, password_turns
 from kafkatx.net.fair_turns import TooManyWaiting
 
 

@@ -12,9 +12,10 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.broker.logins import scram_users
-from kafkatx.broker.logins.password_checks import PasswordChecks, password_turns
+from kafkatx.broker.logins.password_checks import PasswordChecks
 from kafkatx.broker.logins.portal import ScramLogin
 from kafkatx.broker.logins.scram_users import InventedCredentials, ScramPasswords, ScramUsers, Stored
+from kafkatx.broker.password_turns import password_turns
 from kafkatx.security.sasl.credential import MECHANISMS, ScramCredential
 
 SHA_256, SHA_512 = MECHANISMS

@@ -8,9 +8,10 @@ from zope.interface.verify import verifyObject
 
 from kafkatx.broker.logins.file_users import FileUsers
 from kafkatx.broker.logins.jaas_users import JaasUsers
-from kafkatx.broker.logins.password_checks import PasswordChecks, password_turns
+from kafkatx.broker.logins.password_checks import PasswordChecks
 from kafkatx.broker.logins.portal import FirstOf
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers
+from kafkatx.broker.password_turns import password_turns
 from kafkatx.interfaces.security.logins import ICredentialsChecker
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -10,6 +10,8 @@ from kafkatx.fair_shares import FairPlaces, FairQueue
 
 KEYS = st.sampled_from("abcde")
 STEPS = st.lists(st.one_of(st.tuples(st.just("push"), KEYS), st.just(("pop", "")), st.just(("leave", ""))))
+
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 class FairQueueTests(SynchronousTestCase):
@@ -31,6 +33,7 @@ class FairQueueTests(SynchronousTestCase):
         self.assertEqual([queue.pop(), queue.pop()], [3, 2])
         self.assertRaises(StopIteration, queue.pop)
 
+    @FEW
     @given(STEPS)
     def test_by_chance(self, steps: list[tuple[str, str]]) -> None:
         """Each key that waits has a turn before any other key has two."""
@@ -78,6 +81,7 @@ class FairPlacesTests(SynchronousTestCase):
         places.add("b", 5)
         self.assertEqual(places.crowded("b"), (4, 5))  # no other has more
 
+    @FEW
     @given(st.lists(KEYS, max_size=40), st.integers(1, 12))
     def test_by_chance(self, arrivals: list[str], most: int) -> None:
         """Each of N keys has the Nth part of the places, rounded down, or all that it asked for."""

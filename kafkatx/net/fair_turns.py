@@ -63,12 +63,12 @@ class FairTurns:
         self._going_on = False
 
     def __len__(self) -> int:
-        """Return how much work waits."""
+        """Return the number of calls that wait."""
         return len(self._queue)
 
     @property
     def running(self) -> int:
-        """How much work is being done."""
+        """The number of calls that are being made."""
         return self._running
 
     def run(self, key: Hashable, call: Callable[[], Any], user: Hashable = None) -> Deferred[Any]:
@@ -140,7 +140,7 @@ class FairTurns:
         self._running_of[turn.key] -= 1
         if not self._running_of[turn.key]:
             del self._running_of[turn.key]
-        if turn.done.called:  # the caller has gone; nobody else will see the error
+        if turn.done.called:  # the caller has gone, and with it the interest in an error
             pass
         elif isinstance(result, Failure):
             turn.done.errback(result)

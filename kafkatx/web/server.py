@@ -55,7 +55,7 @@ class WebServerFactory(ServerFactory):
         """Return a connection; None, which closes it, if there are too many.
 
         If all are taken, the one of the address with most that is idle longest gives way: so idle connections
-        keep nobody out, and busy ones only others of their own address.
+        keep no client out, and busy ones only others of their own address.
         """
         from kafkatx.web.channel import Channel
 

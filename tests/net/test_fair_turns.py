@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.net.fair_turns import FairTurns, TooManyWaiting
+
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 class FairTurnsTests(SynchronousTestCase):
@@ -113,7 +115,7 @@ class FairTurnsTests(SynchronousTestCase):
         self.successResultOf(ann)
 
     def test_too_many_in_all(self) -> None:
-        """If too much waits in all, the key with most gives a place to one with less."""
+        """The key with most gives a place to one with less if too much waits in all."""
         waiting = [self.run_work("a", name) for name in "123"] + [self.run_work("b", name) for name in "45"]
         self.run_work("c", "6").addErrback(lambda failure: None)
         self.failureResultOf(waiting[2], TooManyWaiting)
@@ -128,6 +130,7 @@ class FairTurnsTests(SynchronousTestCase):
         gate.callback(None)
         self.assertEqual([self.successResultOf(one) for one in results], list(range(3000)))
 
+    @FEW
     @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["run", "run", "cancel", "end"]))))
     def test_by_chance(self, steps: list[tuple[str, str]]) -> None:
         """While N keys wait, each has at least every Nth turn, and work that was cancelled is never done."""

@@ -31,7 +31,7 @@ class HostTests(SynchronousTestCase):
         self.assertEqual(error.status, 403)
 
     def test_embedded(self) -> None:
-        """What a page of another site embeds is refused; a link that a person follows is not."""
+        """A request that a page of another site embeds is refused; a link that a person follows is not."""
         for site, mode, dest, refused in (
             ("cross-site", "no-cors", "image", True),
             ("same-site", "no-cors", "script", True),

@@ -174,7 +174,7 @@ class LoginsTests(SynchronousTestCase):
         self.assertEqual((len(self.checks), self.logins.names), (2, ["basic", "bearer"]))
 
     def test_limits(self) -> None:
-        """So many logins are checked at the same time; others wait, and addresses have turns."""
+        """A limited number of logins is checked at the same time; others wait, and addresses have turns."""
         self.held = []
         waiting = [self.begin(basic("ann", str(number))) for number in range(MOST_CHECKS + MOST_OF_CLIENT)]
         error = self.refused(basic("ben", "p"))  # of the same address: it takes the place of the last

@@ -19,7 +19,7 @@ class ServerTests(ServerCase):
         self.connect()
 
     def test_idle_ones_give_way(self) -> None:
-        """Of an address with most connections the one that is idle longest gives way to a new one."""
+        """The connection that is idle longest gives way to a new one."""
         _, second_transport = self.connect()
         self.clock.advance(1)
         self.protocol.dataReceived(b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n")

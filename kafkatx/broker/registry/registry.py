@@ -126,8 +126,9 @@ class SchemaRegistry:
     async def change(self, share: str, command: Callable[[RegistryState], Change | Steps[Change]]) -> object:
         """Make a change; return the answer when it is committed.
 
-        Schemas are inspected before the change has its turn to write, so that a slow one keeps nobody
-        waiting, and dropped if the client disconnects meanwhile. What is written then is carried through.
+        Schemas are inspected before the change has its turn to write, so that a slow one delays no
+        other change, and dropped if the client disconnects meanwhile. What is written then is carried
+        through.
 
         :param share: whose turns of the inspector it takes: a principal, or an address.
         :raises RegistryError: it is refused, or cannot be written.

@@ -38,7 +38,7 @@ class PasswordChecksTests(SynchronousTestCase):
         return Deferred.fromCoroutine(self.checks.check(credentials, stored, matches))
 
     def finish(self, count: int) -> None:
-        """Let the worker make some checks."""
+        """Make some of the checks of the worker."""
         for _ in range(count):
             call, done = self.work.pop(0)
             done.callback(call())

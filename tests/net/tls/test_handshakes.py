@@ -33,7 +33,7 @@ class HandshakesTests(SynchronousTestCase):
         self.assertEqual(len(handshakes), 2)
 
     def test_bytes_of_all(self) -> None:
-        """If all together have sent too much, the one that has sent most is dropped."""
+        """The connection that has sent most is dropped if all together have sent too much."""
         self.patch(handshakes_module, "MOST_BYTES", 1000)
         handshakes = Handshakes(HandshakeLimits())
         connections = [Connection() for _ in range(3)]

@@ -13,7 +13,7 @@ from tests.broker.console.case import ConsoleCase
 from tests.broker.registry.case import A, B, C
 
 
-async def inspect_here(inspector: Inspector, job: Inspection) -> Inspected:
+async def inspect_here(inspector: Inspector, share: str, job: Inspection) -> Inspected:
     """Make an inspection, as a process would."""
     try:
         return inspect(job, engine)

@@ -26,8 +26,8 @@ CHECK_S = 1.0
 SMALL_BYTES = 16 << 10
 """Requests up to this size are always read: a connection holds as much in one read."""
 
-USUAL_SHARE = 64
-"""Requests of at most this part of the memory are of usual size: with 64 MiB, batches of up to 1 MiB."""
+USUAL_BYTES, USUAL_SHARE = 1 << 20, 64
+"""Requests of at most this size, or of this part of the memory, are of usual size."""
 
 RESERVED_SHARE = 4
 """This part of the memory is kept for requests of usual size."""
@@ -62,12 +62,12 @@ class MemoryPoolLimits:
     @property
     def small_bytes(self) -> int:
         """The size of requests that never wait."""
-        return max(SIZE_BYTES, min(SMALL_BYTES, self.usual_bytes))
+        return max(SIZE_BYTES, min(SMALL_BYTES, self.max_bytes // USUAL_SHARE))
 
     @property
     def usual_bytes(self) -> int:
-        """The size of requests that have memory of their own."""
-        return self.max_bytes // USUAL_SHARE
+        """The size of requests that have memory of their own: batches of a client's usual size, at least."""
+        return max(self.max_bytes // USUAL_SHARE, min(USUAL_BYTES, self.max_bytes // RESERVED_SHARE))
 
 
 @attrs.define(eq=False)

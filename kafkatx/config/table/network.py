@@ -86,7 +86,7 @@ QUEUED_MAX_REQUEST_BYTES = NETWORK.long(
     64 << 20,
     "Bytes of waiting and incomplete requests that all connections may hold in total; an incomplete request "
     "that does not fit in whole waits for its turn, and addresses take turns. A quarter as much is kept for "
-    "requests of up to 1/64 of it. -1, Kafka's default: no limit.",
+    "requests of up to 1 MiB or 1/64 of it. -1, Kafka's default: no limit.",
     low=-1,
     unit="bytes",
 )

@@ -40,7 +40,7 @@ class WrongPasswordTests(AttackCase):
         folder = self.mktemp()
         os.makedirs(folder)
         path = os.path.join(os.path.abspath(folder), "users")
-        users = [f"honest{number}" for number in range(2 * RIGHT_LOGINS)]
+        users = [f"honest{number}" for number in range(3 * RIGHT_LOGINS)]
         with open(path, "w", encoding="utf-8") as file:
             file.write(format_users({user: hash_password("right") for user in users}))
         self.settings = {**type(self).settings, "kafkatx.users.file": path}  # type: ignore[misc]

@@ -130,7 +130,7 @@ class Reads:
         """Return a schema in the format that a request asks for."""
         if call.text("format") != "serialized" or content.schema.type is not SchemaType.PROTOBUF:
             return content
-        return await self._registry.find(partial(serialized, content=content))
+        return await self._registry.find(call.share, partial(serialized, content=content))
 
     def _referenced_by(self, state: RegistryState, call: Call, subject: str, version: str) -> Answer:
         number = queries.parse_version(version)

@@ -258,6 +258,8 @@ vendor: install
 simulation: install
 	@timeout --signal=INT --kill-after=30 1800 $(BIN)/python -m tests.simulation --mutants
 	@$(BIN)/python -m tests.simulation --seconds $(or $(SECONDS),600)
+	@$(BIN)/python -m tests.simulation.restored --mutants
+	@$(BIN)/python -m tests.simulation.restored --seconds $(or $(SECONDS),600)
 
 # Bounded by SEEDS and SECONDS, or by the seeds for each mutant.
 simulate: install

@@ -57,6 +57,7 @@ class PartitionState:
 
     :ivar leader: a broker id; ``NO_LEADER`` if there is none.
     :ivar leader_epoch: -1 while the partition has no state yet.
+    :ivar isr: none while no broker knows which one has all records: an older copy of the state was put back.
     :ivar partition_epoch: increases with each change of the state; -1 while there is none.
     :ivar revision: the position of the last change in the order of all changes, as ``BrokerNode.epoch``.
     :ivar adding: replicas that a reassignment adds; they are among ``replicas`` (KIP-455).
@@ -79,6 +80,18 @@ class PartitionState:
     eligible: tuple[int, ...] = ()
     recovering: bool = False
     others: Mapping[str, object] = attrs.field(default=MappingProxyType({}), hash=False, repr=False)
+
+
+class LogEnd(NamedTuple):
+    """The end of a replica's log, for the election of the longest log after a restored state."""
+
+    asked: int
+    """The leader epoch of the partition's state that the broker knew when it looked."""
+    latest: int
+    """The latest leader epoch that the log knows; -1 if it knows none."""
+    epoch: int
+    """The leader epoch of its last record; -1 if it is empty."""
+    offset: int
 
 
 @attrs.frozen
@@ -191,6 +204,13 @@ class ClusterState:
 
     They are among ``lost_epochs``. No broker is elected by an older state that names it.
     """
+    restored_at: int = -1
+    """The position, as ``PartitionState.revision``, at which an older copy of the state was put back.
+
+    Until the controller has written a partition's state anew nobody leads or follows it; -1: all are written.
+    """
+    log_ends: Mapping[int, Mapping[TopicPartition, LogEnd]] = MappingProxyType({})
+    """The ends of logs that live brokers have told, of partitions without in-sync replicas."""
 
     def has_live(self, broker_id: int, topic_partition: TopicPartition) -> bool:
         """Return True if a broker is live, and its replica of a partition is not offline."""
@@ -207,6 +227,7 @@ class ClusterState:
             partition.leader == broker_id
             and node is not None
             and partition.revision > node.epoch
+            and partition.revision > self.restored_at
             and not self.fenced
         )
 

@@ -20,11 +20,14 @@ from kafkatx.broker.replica.logs.deletions import RetentionRound
 from kafkatx.config import BrokerConfig
 from kafkatx.config.table import groups, replication
 from kafkatx.errors import RequestError
+from kafkatx.types import ClusterDelta
 
 IDLE_CHECK_INTERVAL_S = 5.0
 LEARNED_INTERVAL_S = 10.0
 RECORD_DELAY_S = 0.1
 """The log dirs of new logs are recorded this long after their creation: many at once cost as much as one."""
+NOTE_DELAY_S = 0.5
+"""A change of the cluster's state is noted in the log dirs this long after it, with those that follow."""
 
 
 class BackgroundTasks:
@@ -44,6 +47,7 @@ class BackgroundTasks:
         self._calls: list[LoopingCall] = []
         self._cleaning: LoopingCall | None = None
         self._recording: IDelayedCall | None = None
+        self._noting: IDelayedCall | None = None
         self.running = False
 
     def start(self) -> None:
@@ -56,6 +60,8 @@ class BackgroundTasks:
         if self._broker.metadata.lease_remaining_s is not None:  # partitions may have several replicas
             interval_ms = self._broker.config[replication.REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS]
             self._repeat(self.checkpoint_high_watermarks, interval_ms / 1000)
+            self._broker.metadata.subscribe(self._note_soon)
+            self._note_soon()
         self._repeat(self._close_idle, IDLE_CHECK_INTERVAL_S)
         self._repeat(self.expire_offsets, get("offsets.retention.check.interval.ms") / 1000)
         self._repeat(self.abort_transactions, config[groups.TRANSACTION_ABORT_INTERVAL_MS] / 1000)
@@ -83,6 +89,9 @@ class BackgroundTasks:
     def stop(self) -> None:
         """Begin no task any more; a round of retention in progress ends before its next log."""
         self.running = False
+        if self._noting is not None:
+            self._noting.cancel()
+            self._noting = None
         for call in self._calls:
             if call.running:
                 call.stop()
@@ -173,6 +182,18 @@ class BackgroundTasks:
     def checkpoint_high_watermarks(self) -> Deferred[None]:
         """Write the high watermarks of partitions with several replicas."""
         return Deferred.fromCoroutine(self._checkpoint_high_watermarks())
+
+    def _note_soon(self, delta: ClusterDelta | None = None) -> None:
+        if self._noting is None and self.running:
+            self._noting = self._clock.callLater(NOTE_DELAY_S, self._note)
+
+    def _note(self) -> None:
+        self._noting = None
+        self._broker.store.note_generation().addErrback(
+            lambda failure: self._broker.limited_log.warn(
+                "noting the generation of the cluster's state failed: {error}", error=failure.value
+            )
+        )
 
     def record_soon(self) -> None:
         """Record the log dirs of new logs, in a moment."""

@@ -26,6 +26,7 @@ from kafkatx.broker.quotas.manager import QuotaManager
 from kafkatx.broker.replica.commit_waiters import CommitTimeouts
 from kafkatx.broker.replica.fetcher.manager import ReplicaFetcherManager
 from kafkatx.broker.replica.flushes import FlushScheduler
+from kafkatx.broker.replica.log_ends import LogEnds
 from kafkatx.broker.replica.manager import ReplicaManager
 from kafkatx.broker.replica.throttles import ReplicationThrottles
 from kafkatx.broker.replica.topics import Topics
@@ -136,6 +137,7 @@ class Broker:
         self.topic_commands = TopicCommands(config, metadata, store, self.topics)
         self.replicas = ReplicaManager(metadata, self.topics, store, self.flushes, clock)
         self.topics.before_roles = self._write_early
+        self.log_ends = LogEnds(metadata, self.topics, clock)
         self.validator = RecordValidator(config, self.topics, self.replicas, workers, now_ms)
         self.groups = GroupCoordinator(
             config,
@@ -171,7 +173,8 @@ class Broker:
             self._make_markers,
         )
         self.config_listeners.append(self.transactions.use)
-        self.producer_ids = ProducerIds(metadata)
+        self.producer_ids = ProducerIds(metadata, self.highest_producer_id)
+        self.transactions.raise_producer_ids = self.producer_ids.raise_above
         self.quotas = QuotaManager(config, metadata, clock)
         self.slices = Slices(clock)
         self.limited_log = LimitedLog(self._log, clock, config.get("kafkatx.log.lines.per.minute"))
@@ -243,6 +246,11 @@ class Broker:
         from kafkatx.broker.authorization.learned_file import make_file  # few brokers learn
 
         return make_file(path, self.authorization.authorizer, self.workers)
+
+    def highest_producer_id(self) -> int:
+        """Return the highest producer id in the logs of this broker and in its coordinator; -1: none."""
+        found = [one.producer_id for log in self.store.logs.values() for one in log.active_producers()]
+        return max(max(found, default=-1), self.transactions.highest_producer_id())
 
     async def open(self) -> None:
         """Open every log, and schedule a flush where a crash left records unflushed."""

@@ -31,8 +31,9 @@ from kafkatx.config.listeners import bracketed
 from kafkatx.config.table import broker as settings
 from kafkatx.config.table import zookeeper
 from kafkatx.config.table.security import acls
-from kafkatx.errors import SettingError
+from kafkatx.errors import RequestError, SettingError
 from kafkatx.interfaces import IAuthorizer, ILogStore, IMetadataStore, IRetentionPolicy, Workers
+from kafkatx.metadata.layout.restorations import described
 from kafkatx.net.reactors import WallClock
 from kafkatx.net.readahead import ReadAhead
 from kafkatx.net.server import KafkaServerFactory
@@ -144,6 +145,8 @@ class BrokerService(Service):
         """Open, and fire :attr:`started`, whose callbacks may stop the broker at once."""
         try:
             await self._open()
+        except GeneratorExit:
+            raise  # its owner has let go of it while it waited
         except BaseException:
             self._failed(Failure())
         else:
@@ -259,8 +262,39 @@ class BrokerService(Service):
             clean = False
         if not clean:
             broker.topics.distrust()
-        await self._unless_stopped(broker.metadata.register(ids, clean, self._life))
+        await self._unless_stopped(Deferred.fromCoroutine(self._raise_producer_ids()))
+        await self._unless_stopped(broker.metadata.register(ids, clean, self._life, self._seen()))
+        broker.log_ends.start()
         await self._boot.note(paths)  # not before: the cluster must have been told
+
+    async def _raise_producer_ids(self) -> None:
+        """Raise the producer ids of the cluster above those of the logs here: an older state may repeat them.
+
+        :raises SettingError: the cluster could not be reached.
+        """
+        try:
+            await self.broker.producer_ids.raise_above(self.broker.highest_producer_id())
+        except RequestError as error:
+            raise SettingError(f"the producer ids could not be raised: {error}") from error
+
+    def _seen(self) -> int:
+        """Return the highest generation of the cluster's state that the logs show; say it if it is higher."""
+        broker = self.broker
+        if self.config[settings.KAFKATX_START_ANEW]:
+            return 0
+        now = broker.metadata.generation
+        seen = max((one.noted for one in broker.store.dirs if one.error is None), default=0)
+        ahead = None if seen > now else broker.topics.ahead()
+        if seen <= now and ahead is None:
+            return 0
+        self._log.warn(
+            "the cluster's state is an older copy, {evidence}: each of its partitions is led again when all"
+            " of its replicas have told where their logs end, by the longest one",
+            evidence=f"at change {described(now)}, and these log dirs have noted change {described(seen)}"
+            if ahead is None
+            else f"since the log of {ahead} has later leader epochs",
+        )
+        return max(seen, now + 1)
 
     def _unless_stopped(self, step: Deferred[None]) -> Deferred[None]:
         """Wait for a step of the start that may take as long as the cluster is away, or for the stop.
@@ -341,6 +375,7 @@ class BrokerService(Service):
         if self._opened:
             await ControlledShutdown(self.broker.config, self.broker.metadata, self._reactor).run()
         self._tasks.stop()
+        self.broker.log_ends.stop()
         if self.broker.learned is not None:
             await self.broker.learned.write()
         if self._auditor is not None:

@@ -18,6 +18,8 @@ class Expected:
     :ivar generation: returns the store's current ``IMetadataStore.generation``.
     :ivar topic_id: returns the id of a partition's topic; None if there is no such partition on this broker.
     :ivar anew: put aside logs that do not belong to this state, even if the store would not open otherwise.
+    :ivar heals: a state that is older than what the log dirs have noted is no reason to refuse them: it heals
+        when the broker registers.
     :ivar moved_away: returns True if the topic of this id has the partition, on other brokers alone.
     :ivar copied: other brokers may have copies: a dir whose logs are gone is used, and its logs are copied.
     """
@@ -30,6 +32,7 @@ class Expected:
     anew: bool = False
     moved_away: Callable[[TopicPartition, uuid.UUID], bool] = lambda name, topic_id: False
     copied: bool = False
+    heals: bool = False
 
 
 @attrs.frozen

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ElectionKind,
         IsrChange,
         LogDirRecord,
+        LogEnd,
         PartitionState,
         Placement,
         QuotaEntity,
@@ -81,8 +82,8 @@ class IMetadataStore(Interface):
     state: ClusterState = Attribute("The current state; replaced as a whole.")
     recorded: LogDirRecord = Attribute("The record of this broker's log dirs at its start.")
     generation: int = Attribute(
-        "Increases with each durable change; 0 if an older state cannot come back. The log dirs store it: a "
-        "start with a lower one is refused."
+        "Increases with each durable change; 0 if an older state cannot come back. The log dirs note it: a "
+        "start with a lower one is refused, or heals the state of a cluster (register)."
     )
 
     lease_remaining_s: Callable[[], float] | None = Attribute(
@@ -98,7 +99,7 @@ class IMetadataStore(Interface):
         """
 
     def register(
-        directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+        directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None, seen: int = 0
     ) -> Deferred[None]:
         """Announce that this broker serves: its logs are open, and it can be given partitions to lead.
 
@@ -112,6 +113,9 @@ class IMetadataStore(Interface):
         :param life: this process, and the past of its logs. A past life that is still registered is replaced
             at once only if this process has its locks. If the logs do not continue the life that was
             registered last, no state from before counts this broker as in sync. None: nothing is known.
+        :param seen: the highest generation that the log dirs have noted. One above :attr:`generation` shows
+            that an older copy of the state was put back: no partition is led until its replicas have told
+            where their logs end, and then by the longest.
         :return: fires with None; fails with SettingError, which names it, if another broker has this id, or
             another process is this broker.
         """
@@ -131,6 +135,14 @@ class IMetadataStore(Interface):
 
         The replicas are added to those that were reported before; ``ClusterState.offline`` has them until
         this broker starts again. Each registration tells them, so this may be called before the first.
+
+        :return: as :meth:`begin_stopping`.
+        """
+
+    def report_log_ends(ends: Mapping[TopicPartition, LogEnd]) -> Deferred[None]:
+        """Tell the cluster where logs of this broker end, in place of what was told before.
+
+        They are those of partitions whose states have no in-sync replicas. A new registration forgets them.
 
         :return: as :meth:`begin_stopping`.
         """

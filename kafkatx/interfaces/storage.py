@@ -43,6 +43,7 @@ class ILogDir(Interface):
 
     path: str = Attribute("The absolute path, as in DescribeLogDirs.")
     directory_id: str = Attribute("Its lasting id, which does not change with the path (KIP-858).")
+    noted: int = Attribute("The highest ``Expected.generation`` that it had noted when it was opened.")
     error: OSError | None = Attribute(
         "The reason why the dir is offline; nothing in it can be used until a restart."
     )
@@ -150,6 +151,9 @@ class ILogStore(Interface):
 
     def checkpoint() -> Deferred[None]:
         """Write the recovery points and log start offsets, in a worker; fires with None."""
+
+    def note_generation() -> Deferred[None]:
+        """Note ``Expected.generation`` in each log dir, as :meth:`checkpoint` does; fires with None."""
 
     def high_watermark(topic_partition: TopicPartition) -> int:
         """Return the high watermark of a log that was checkpointed last, in this life or an earlier one.

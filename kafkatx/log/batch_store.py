@@ -268,6 +268,10 @@ class BatchLogStore:
             self._batches.keep_log_start(topic_partition, log.log_start_offset)
         self._keep_high_watermarks()
 
+    def note_generation(self) -> Deferred[None]:
+        """See ILogStore: there are no log dirs."""
+        return succeed(None)
+
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         """See ILogStore."""
         return self._high_watermarks.of(self._logs.get(topic_partition))

@@ -28,10 +28,12 @@ from kafkatx.types import (
     ClusterDelta,
     ClusterState,
     LogDirRecord,
+    LogEnd,
     PartitionState,
     Placement,
     QuotaEntity,
     Topic,
+    TopicPartition,
 )
 from tests.broker.cluster_replicas import FakeReplicas, frozen, new_state
 from tests.broker.running import BrokerTestCase
@@ -73,7 +75,8 @@ class FakeMetadataStore(FakeReplicas):
     :ivar commands: every command so far.
     :ivar holding: True: commands wait until the test calls their ``carry_out``, or fires ``done`` itself.
     :ivar remaining_s: the lease; a test sets it.
-    :ivar registered: the directory ids of each call of :meth:`register`.
+    :ivar registered: the directory ids of each call of :meth:`register`; ``seen`` has the generations.
+    :ivar log_ends: what each call of :meth:`report_log_ends` has told.
     """
 
     def __init__(self, broker_ids: Sequence[int] = (1, 2, 3), broker_id: int = BROKER_ID) -> None:
@@ -90,6 +93,8 @@ class FakeMetadataStore(FakeReplicas):
         self.commands: list[Command] = []
         self.holding = False
         self.registered: list[tuple[str, ...]] = []
+        self.seen: list[int] = []
+        self.log_ends: list[Mapping[TopicPartition, LogEnd]] = []
         self.next_producer_id = 0
         self._broker_id = broker_id
         self._node = make_node(broker_id)
@@ -207,10 +212,11 @@ class FakeMetadataStore(FakeReplicas):
         self._before = attrs.evolve(self._before, topics=known, **changes)
 
     def register(
-        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None, seen: int = 0
     ) -> Deferred[None]:
         """Show this broker, and then the new leaders of the partitions that it is a replica of."""
         self.registered.append(tuple(directory_ids))
+        self.seen.append(seen)
         node = attrs.evolve(self._node, epoch=self.count(), clean=clean)
         self.change(brokers={**self.state.brokers, node.id: node}, fenced=False)
         given = {
@@ -226,6 +232,11 @@ class FakeMetadataStore(FakeReplicas):
         }
         if given:
             self.put(*given.values())
+        return succeed(None)
+
+    def report_log_ends(self, ends: Mapping[TopicPartition, LogEnd]) -> Deferred[None]:
+        """Note what is told."""
+        self.log_ends.append(dict(ends))
         return succeed(None)
 
     def subscribe(self, listener: Listener) -> None:

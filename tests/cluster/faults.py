@@ -377,6 +377,9 @@ ALL: Sequence[tuple[Fault, int]] = (
 DISKS: Sequence[tuple[Fault, int]] = ((fill_disk, 2), (protect_disk, 1))
 """Those for disks of their own."""
 
+LONELY = {"kill_all", "restart_each", "restore_state"}
+"""Names of those that concern all brokers, and come alone."""
+
 DISTURBANCES = {fault for fault, _ in (*ALL, *DISKS)}
 
 
@@ -389,7 +392,7 @@ def choose(
     """
     chosen = chance.choices([fault for fault, _ in faults], [weight for _, weight in faults], k=2)
     together = chance.random() < 0.25 and not alone
-    if together and all(fault not in (kill_all, restart_each) for fault in chosen):
+    if together and all(fault.__name__ not in LONELY for fault in chosen):
         return two_at_once(*chosen), " and ".join(sorted(fault.__name__ for fault in chosen))
     return chosen[0], chosen[0].__name__
 

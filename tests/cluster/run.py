@@ -23,6 +23,7 @@ from tests.cluster.faults import DISKS, Fault, Victims, choose
 from tests.cluster.network.places import Network
 from tests.cluster.operations import OPERATIONS
 from tests.cluster.replica_files import check_files, compare
+from tests.cluster.restoration import RESTORATIONS
 from tests.cluster.revocation import SECURE
 from tests.cluster.system import BROKERS, System
 from tests.cluster.workload import PARTITIONS, RATE, Workload
@@ -89,7 +90,7 @@ class Run:
         self._over = threading.Event()
         real = all(disk.real for disk in self._system.disks.values())
         self._faults = faults or [
-            *(*ALL_FAULTS, *OPERATIONS, *COPIES),
+            *(*ALL_FAULTS, *OPERATIONS, *COPIES, *RESTORATIONS),
             *(DISKS if real else ()),
             *(SECURE if secure else ()),
         ]

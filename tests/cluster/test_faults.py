@@ -10,8 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from tests.cluster.copies import COPIES
 from tests.cluster.faults import ALL, DISKS, Victims, choose
 from tests.cluster.operations import OPERATIONS
+from tests.cluster.restoration import RESTORATIONS
 
-FAULTS = [*ALL, *OPERATIONS, *COPIES, *DISKS]
+FAULTS = [*ALL, *OPERATIONS, *COPIES, *RESTORATIONS, *DISKS]
 
 
 class FakeSystem:

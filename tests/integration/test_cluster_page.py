@@ -22,7 +22,7 @@ OURS = ("dataDir", "clientPort", "server.1", "server.2", "server.3")
 class PageTests(OperationsCase):
     def test_trial(self) -> None:
         """The commands of the trial on one machine work, and show what the page says."""
-        trial, stopped = (block.text for block in blocks(PAGE.read_text()) if block.language == "sh")
+        trial, stopped, _ = self.blocks()
         ports = {"2181/kafka": f"{shared_server().port}/{self.folder.name}", "9092": str(self.port)}
         for port in ("9093", "9094"):
             ports[port] = str(free_port())
@@ -40,6 +40,18 @@ class PageTests(OperationsCase):
         clusters = [line.split("\t") for line in lines if line.startswith("cluster\t")]
         self.assertEqual([fields[5] for fields in clusters], ["0", "0"])  # nothing was ever offline
         self.assertEqual([line for line in lines if line.startswith("offline\t")], [])
+
+    def test_older_state(self) -> None:
+        """A state that was put back loses no record; the brokers notice it."""
+        *_, restored = self.blocks()
+        self.addCleanup(self.stop, self.folder / "data")
+        printed = self.run_text(restored.replace("--brokers", f"--port {self.port} --brokers"))
+        self.assertEqual(printed.splitlines()[-2], "3000")
+        self.assertIn("is an older copy", (self.folder / "data/kafkatx.log").read_text())
+
+    def blocks(self) -> list[str]:
+        """Return the commands of the page."""
+        return [block.text for block in blocks(PAGE.read_text()) if block.language == "sh"]
 
     def test_broker(self) -> None:
         """The sample of a broker's settings has no mistake, and none that is not used."""

@@ -48,6 +48,7 @@ class Topics:
 
     :ivar partitions: the partitions of each topic by number, for produce and fetch; None for those that are
         not here. A list may be shorter than the topic.
+    :ivar broker_id: the id of this broker.
     :ivar placements: the record of which log dir has which partition.
     :ivar before_roles: called before roles change: it writes what requests have staged in the old ones.
     :ivar role_listeners: called with a partition and True when this broker begins to lead it, or leads it in
@@ -73,7 +74,7 @@ class Topics:
         self._metadata = metadata
         self._store = store
         self._flushes = flushes
-        self._broker_id: int = config.get("broker.id")
+        self.broker_id: int = config.get("broker.id")
         self.placements = Placements(config, metadata, store)
         self.partitions: dict[str, list[Partition | None]] = {}
         self.before_roles: Callable[[], object] | None = None
@@ -149,8 +150,11 @@ class Topics:
         if not self._is_open:
             return  # open() looks at everything in the end
         before, after = delta.before, delta.after
-        was, now = before.brokers.get(self._broker_id), after.brokers.get(self._broker_id)
-        everything = before.fenced is not after.fenced or was is not now
+        was, now = before.brokers.get(self.broker_id), after.brokers.get(self.broker_id)
+        everything = (before.fenced, before.restored_at) != (
+            after.fenced,
+            after.restored_at,
+        ) or was is not now
         if self.before_roles is not None and (everything or delta.topics):
             self.before_roles()
         for name in delta.topics:
@@ -199,7 +203,7 @@ class Topics:
                 led.append(partition)
             if partition.role != role or partition.leadership is not leadership:
                 roles.append(partition)
-            if was_moved(self._broker_id, before, state):
+            if was_moved(self.broker_id, before, state):
                 moved.append(partition)
         for partition in led:
             partition.fail_commits(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -224,9 +228,10 @@ class Topics:
 
     def _acts(self, log: IPartitionLog, state: PartitionState) -> bool:
         """Return True if this broker may lead a partition now, or follow, as the state says."""
-        if state.leader == self._broker_id:
-            return self._metadata.state.leads(self._broker_id, state) and not self._is_ahead(log, state)
-        follows = state.leader != NO_LEADER and self._broker_id in state.replicas
+        if state.leader == self.broker_id:
+            return self._metadata.state.leads(self.broker_id, state) and not self._is_ahead(log, state)
+        follows = state.leader != NO_LEADER and self.broker_id in state.replicas
+        follows = follows and state.revision > self._metadata.state.restored_at
         return follows and not self._is_ahead(log, state)
 
     def _is_ahead(self, log: IPartitionLog, state: PartitionState) -> bool:
@@ -240,15 +245,27 @@ class Topics:
         latest: int = log.latest_epoch
         if latest <= state.leader_epoch:
             return False
-        self._log.error(
-            "this broker does not serve {partition}: its log has records of leader epoch {latest}, but the"
-            " cluster's state is at epoch {epoch}; the state is an older copy, or these are another cluster's"
-            " log dirs. Each restart of this broker raises the state's epoch by one",
-            partition=log.topic_partition,
-            latest=latest,
-            epoch=state.leader_epoch,
-        )
+        if self._is_open:  # else the start tells it, and has leaders elected anew
+            self._log.error(
+                "this broker does not serve {partition}: its log has records of leader epoch {latest}, but"
+                " the cluster's state is at epoch {epoch}: it is an older copy. Start this broker again, and"
+                " leaders are elected by what the logs have",
+                partition=log.topic_partition,
+                latest=latest,
+                epoch=state.leader_epoch,
+            )
         return True
+
+    def ahead(self) -> TopicPartition | None:
+        """Return a partition whose log has records of a later epoch than the state's; None if there is none.
+
+        An older copy of the state was put back.
+        """
+        for name in self.partitions:
+            for one in self.of(name):
+                if self._is_ahead(one.log, one.state):
+                    return one.topic_partition
+        return None
 
     # --- logs
 
@@ -256,7 +273,7 @@ class Topics:
         """Return the number of the first partition, from *first* on, that should be here and is not."""
         here = self.partitions.get(topic.name, ())
         for number in range(first, len(topic.partitions)):
-            if self._broker_id in topic.partitions[number].replicas and (
+            if self.broker_id in topic.partitions[number].replicas and (
                 number >= len(here) or here[number] is None
             ):
                 return number

@@ -36,6 +36,7 @@ from kafkatx.log.store.lifecycle import (
     check_any_online,
     close_log_dir,
     finish_moves,
+    note,
     saving,
     settle_all,
     survey_all,
@@ -234,6 +235,14 @@ class FileLogStore:
             log_dir.run(saving(log_dir, self._expected), "writing checkpoints") for log_dir in self._online()
         ]
         return Deferred.fromCoroutine(settle_all(saves))
+
+    def note_generation(self) -> Deferred[None]:
+        """See ILogStore. Fails with OSError if it cannot be written."""
+        notes = [
+            one.run(partial(note, one, self._expected), "noting the state's generation")
+            for one in self._online()
+        ]
+        return Deferred.fromCoroutine(settle_all(notes))
 
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         """See ILogStore."""

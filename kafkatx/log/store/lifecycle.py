@@ -75,7 +75,7 @@ def _claim(log_dir: LogDir, surveys: dict[str, Survey], expected: Expected | Non
         return
     log_dir.files.claim(expected.cluster_id, ownership.known_directory_id(log_dir.path, surveys, expected))
     with contextlib.suppress(OSError):  # a full disk: the next checkpoint tries again
-        log_dir.files.note(expected.generation())
+        note(log_dir, expected)
 
 
 def check_any_online(log_dirs: Sequence[LogDir]) -> None:
@@ -96,13 +96,25 @@ def _online(log_dirs: Iterable[LogDir]) -> list[LogDir]:
 def saving(log_dir: LogDir, expected: Expected | None) -> Callable[[], None]:
     """Return a function that writes a log dir's checkpoints with the present offsets. It blocks."""
     save = partial(log_dir.files.checkpoints.save, *log_dir.offsets())
-    generation = expected.generation() if expected is not None else 0
 
     def write() -> None:
         save()
-        log_dir.files.note(generation)
+        note(log_dir, expected)
 
     return write
+
+
+def note(log_dir: LogDir, expected: Expected | None) -> None:
+    """Note the generation of the cluster's state in a log dir. It blocks.
+
+    An older copy of a state that heals does not lower it: the next start must notice that, too.
+
+    :raises OSError: it cannot be written.
+    """
+    if expected is None:
+        return
+    keeps = expected.heals and not expected.anew
+    log_dir.files.note(max(expected.generation(), log_dir.files.noted if keeps else 0))
 
 
 async def close_log_dir(log_dir: LogDir, expected: Expected | None) -> None:

@@ -96,6 +96,11 @@ class LogDir:
         """See ILogDir."""
         return self.files.lock_id
 
+    @property
+    def noted(self) -> int:
+        """See ILogDir."""
+        return self.files.noted
+
     def run(self, function: Callable[[], T], doing: str) -> Deferred[T]:
         """Call a function in the dir's worker; :meth:`report` its OSError.
 

@@ -68,6 +68,7 @@ class LogDirFiles:
         self._survey: Survey | None = None
         self.clean = False
         self.checkpoints = OffsetCheckpoints(files, path)
+        self.noted = 0
 
     def _join(self, *names: str) -> str:
         return os.path.join(self.path, *names)
@@ -158,7 +159,7 @@ class LogDirFiles:
                 doomed.append((name, self._read_topic_id(name)))
             elif match := PARTITION_DIRECTORY.fullmatch(name):
                 found.append(Found(TopicPartition(match[1], int(match[2])), self._read_topic_id(name)))
-        generation = decode_generation(self._files.read(self._join(GENERATION)) or b"")
+        self.noted = generation = decode_generation(self._files.read(self._join(GENERATION)) or b"")
         self._survey = Survey(
             self._meta.get("cluster.id"), self._meta.get("directory.id"), generation, found, doomed
         )

@@ -28,6 +28,7 @@ from kafkatx.metadata.cluster.commands.announcements import Announcements
 from kafkatx.metadata.cluster.commands.configs import ConfigCommands
 from kafkatx.metadata.cluster.commands.isr import IsrCommands
 from kafkatx.metadata.cluster.commands.log_dirs import LogDirCommands
+from kafkatx.metadata.cluster.commands.restorations import begin_restoration
 from kafkatx.metadata.cluster.commands.topics import TopicCommands
 from kafkatx.metadata.cluster.commands.transactions import Transactions
 from kafkatx.metadata.cluster.connection import Connection
@@ -40,12 +41,14 @@ from kafkatx.metadata.cluster.state.change_log import Gap
 from kafkatx.metadata.cluster.state.follower import Follower
 from kafkatx.metadata.cluster.state.view import Listener, View
 from kafkatx.metadata.layout.fields import UnreadableNode, id_text
+from kafkatx.metadata.layout.producer_ids import first_producer_id
 from kafkatx.types import (
     BrokerNode,
     ClusterState,
     ElectionKind,
     IsrChange,
     LogDirRecord,
+    LogEnd,
     PartitionState,
     Placement,
     QuotaEntity,
@@ -96,10 +99,10 @@ class ClusterMetadataStore:
         now_ms: Callable[[], int],
         new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
-        self.generation = 0
         self._tree = tree
         self._options = options
         self._new_uuid = new_uuid
+        self._now_ms = now_ms
         self._node: BrokerNode | None = None
         self._loaded_once = False
         self._view = View(tree, clock)
@@ -135,6 +138,11 @@ class ClusterMetadataStore:
     def state(self) -> ClusterState:
         """The cluster's state."""
         return self._view.state
+
+    @property
+    def generation(self) -> int:
+        """The generation of the tree; 0 before the start."""
+        return self._view.image.generation if self._loaded_once else 0
 
     @property
     def recorded(self) -> LogDirRecord:
@@ -180,13 +188,17 @@ class ClusterMetadataStore:
         )
 
     def register(
-        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None, seen: int = 0
     ) -> Deferred[None]:
         """Create this broker's node, and again after each lost session."""
-        return Deferred.fromCoroutine(self._register(tuple(directory_ids), clean, life))
+        return Deferred.fromCoroutine(self._register(tuple(directory_ids), clean, life, seen))
 
-    async def _register(self, directory_ids: tuple[str, ...], clean: bool, life: BrokerLife | None) -> None:
+    async def _register(
+        self, directory_ids: tuple[str, ...], clean: bool, life: BrokerLife | None, seen: int
+    ) -> None:
         node = self._started_node()
+        if seen > self.generation:
+            await self._restore(seen)
         await self._registration.register(node, directory_ids, clean, life)
         await self._view.until(lambda: not self.state.fenced and self.state.controller_id >= 0, SEEN_S)
         if self.state.controller_id < 0:
@@ -195,6 +207,18 @@ class ClusterMetadataStore:
                 " for at least one broker",
                 name=CONTROLLER_ELIGIBLE,
             )
+
+    async def _restore(self, seen: int) -> None:
+        """Begin the election of leaders by their logs: the tree is older than what this broker has seen.
+
+        :raises SettingError: the tree could not be reached.
+        """
+        try:
+            number = await begin_restoration(self._tree, self._transactions, seen)
+        except RequestError as error:
+            raise SettingError(f"{self._options.where}: {error}") from error
+        if not await self._view.until(lambda: self._view.image.restorations >= number, SEEN_S):
+            raise SettingError(f"{self._options.where}: the state cannot be read")
 
     def _started_node(self) -> BrokerNode:
         if self._node is None:
@@ -321,9 +345,14 @@ class ClusterMetadataStore:
             self._announcements.report_offline(self._started_node(), tuple(replicas))
         )
 
+    def report_log_ends(self, ends: Mapping[TopicPartition, LogEnd]) -> Deferred[None]:
+        """Tell the cluster where logs of this broker end."""
+        return Deferred.fromCoroutine(self._announcements.report_log_ends(self._started_node(), ends))
+
     def allocate_producer_ids(self, count: int) -> Deferred[range]:
         """Reserve *count* producer ids."""
-        return Deferred.fromCoroutine(producer_ids.allocate(self._tree, self._transactions, count))
+        lowest = first_producer_id(self._now_ms() / 1000)
+        return Deferred.fromCoroutine(producer_ids.allocate(self._tree, self._transactions, count, lowest))
 
     def record(
         self,

@@ -12,6 +12,9 @@ import attrs
 from kafkatx.metadata.controller.isr import TopicRules, is_stale, next_eligible, without_lost
 from kafkatx.types import NO_LEADER, ClusterState, PartitionState, TopicPartition
 
+MORE_EPOCHS = 1000
+"""Leader epochs that are left out if not all logs are known: those of a broker that is away may be later."""
+
 
 class Replicas:
     """The replicas of a cluster that can lead.
@@ -29,6 +32,7 @@ class Replicas:
         }
         self._steady = frozenset(self.epochs)
         self._lost_epoch = max(state.lost_epochs.values(), default=-1)
+        self._lost_epoch = max(self._lost_epoch, state.restored_at)
 
     def is_settled(self, partition: PartitionState) -> bool:
         """Return True if a partition certainly needs no write; quick, for the most of them."""
@@ -67,6 +71,10 @@ def next_state(
     partition: PartitionState, one: TopicPartition, replicas: Replicas, rules: Callable[[], TopicRules]
 ) -> PartitionState | None:
     """Return the state that a partition needs; None if it is as it should be, or waits for a replica."""
+    if partition.revision <= replicas.state.restored_at:
+        return _of_nobody(partition)
+    if partition.partition_epoch >= 0 and not partition.isr:
+        return elected_longest(partition, one, replicas, partition.replicas)
     if partition.partition_epoch < 0:
         isr = replicas.able(partition.replicas, one)
         return (
@@ -91,6 +99,52 @@ def next_state(
     return _changed(partition, known, NO_LEADER, known.isr, replicas, rules)
 
 
+def _of_nobody(partition: PartitionState) -> PartitionState:
+    """Return a state that no broker leads or follows: the one from before is of an older copy of the tree."""
+    return attrs.evolve(
+        partition,
+        leader=NO_LEADER,
+        leader_epoch=partition.leader_epoch + 1,
+        isr=(),
+        partition_epoch=partition.partition_epoch + 1,
+        revision=0,
+        eligible=(),
+        recovering=False,
+    )
+
+
+def elected_longest(
+    partition: PartitionState,
+    one: TopicPartition,
+    replicas: Replicas,
+    needed: Iterable[int],
+    more_epochs: int = 1,
+) -> PartitionState | None:
+    """Return the state of a partition that the longest log leads, in a later epoch than all logs know.
+
+    :param needed: brokers that must have told where their logs end.
+    :param more_epochs: how much later.
+    :return: None if one of them has not told that.
+    """
+    ends = {
+        broker: end
+        for broker in replicas.able(partition.replicas, one)
+        if (end := replicas.state.log_ends.get(broker, {}).get(one)) is not None
+        and end.asked == partition.leader_epoch
+    }
+    if not ends or not ends.keys() >= set(needed):
+        return None
+    leader = max(ends, key=lambda broker: (ends[broker].epoch, ends[broker].offset))
+    return attrs.evolve(
+        partition,
+        leader=leader,
+        leader_epoch=max(partition.leader_epoch, *(end.latest for end in ends.values())) + more_epochs,
+        isr=(leader,),
+        partition_epoch=partition.partition_epoch + 1,
+        revision=0,
+    )
+
+
 def elected_unclean(
     partition: PartitionState, one: TopicPartition, replicas: Replicas
 ) -> PartitionState | None:
@@ -98,6 +152,8 @@ def elected_unclean(
 
     The other replicas are not eligible any more: what they have beyond the new leader's log is given up.
     """
+    if not partition.isr:
+        return elected_longest(partition, one, replicas, (), MORE_EPOCHS)
     live = replicas.able(partition.replicas, one)
     if not live:
         return None

@@ -14,6 +14,10 @@ broker is *stale* if it has registered after the state was written, with logs th
 life. Rules for a partition whose topic is not being deleted:
 
 =============================================  ==========================================================
+the state is of an older copy of the tree      leader -1, epoch + 1, no ISR
+without an ISR, and all replicas have told     the longest log leads, by the epoch of its last record and its
+where their logs end                           end; epoch above those of all logs; ISR [leader]
+without an ISR, and one has not told it        nothing: it waits
 without a state, and a replica is live         the first live replica leads, epoch 0; ISR: all live ones
 without a state, and no replica is live        nothing: it waits
 all members and eligible brokers are stale     nothing: it waits, if the topic allows no unclean election

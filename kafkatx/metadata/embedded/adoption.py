@@ -8,14 +8,8 @@ from collections.abc import Iterable
 
 from kafkatx.metadata.embedded.database import ClusterDatabase
 from kafkatx.metadata.embedded.ids import kafka_id
+from kafkatx.metadata.layout.producer_ids import first_producer_id
 from kafkatx.types import Placement, Topic
-
-PRODUCER_IDS_PER_S = 1 << 20
-
-
-def first_producer_id(now_s: float) -> int:
-    """Return a producer id above all that were allocated before, at less than a million a second."""
-    return int(now_s) * PRODUCER_IDS_PER_S
 
 
 def new_id() -> uuid.UUID:

@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces.metadata import BrokerLife
-from kafkatx.types import ClusterState, ElectionKind, IsrChange, PartitionState, TopicPartition
+from kafkatx.types import ClusterState, ElectionKind, IsrChange, LogEnd, PartitionState, TopicPartition
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -110,7 +110,7 @@ class LoneBroker:
         return None
 
     def register(
-        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None
+        self, directory_ids: Iterable[str], clean: bool = True, life: BrokerLife | None = None, seen: int = 0
     ) -> Deferred[None]:
         """Do nothing: there are no other brokers to tell."""
         return succeed(None)
@@ -126,6 +126,10 @@ class LoneBroker:
         if not known.issuperset(replicas):
             offline = MappingProxyType({broker_id: known.union(replicas)})
             self._replace(attrs.evolve(self.state, offline=offline))
+        return succeed(None)
+
+    def report_log_ends(self, ends: Mapping[TopicPartition, LogEnd]) -> Deferred[None]:
+        """Do nothing: each partition has one log."""
         return succeed(None)
 
     def _raise_epochs(self, raised: Mapping[TopicPartition, int]) -> Deferred[None]:

@@ -41,6 +41,12 @@ CHANGES = "/kafkatx/changes"
 LOG_DIRS = "/kafkatx/log_dirs"
 OFFLINE = "/kafkatx/offline"
 """Children: the ids of live brokers with replicas whose log dirs have failed; ephemeral."""
+LOG_ENDS = "/kafkatx/log_ends"
+"""Children: the ids of live brokers that tell where logs end, after a restored state; ephemeral."""
+RESTORATIONS = "/kafkatx/restorations"
+"""How often an older copy of this tree was put back and noticed."""
+RESTORING = "/kafkatx/restoring"
+"""There from that moment on until all states of partitions are written anew; its czxid is the moment."""
 DELETIONS = "/kafkatx/deletions"
 """Its version rises by one with each transaction that completes deletions of topics; its content is empty.
 
@@ -76,6 +82,8 @@ PERSISTENT = (
     CHANGES,
     LOG_DIRS,
     OFFLINE,
+    LOG_ENDS,
+    RESTORATIONS,
     DELETIONS,
     *acls.PERSISTENT,
 )
@@ -151,6 +159,11 @@ def lease(broker_id: int) -> str:
 def offline(broker_id: int) -> str:
     """Return the path of the list of a broker's replicas whose log dirs have failed."""
     return f"{OFFLINE}/{broker_id}"
+
+
+def log_ends(broker_id: int) -> str:
+    """Return the path of the list of the ends of a broker's logs."""
+    return f"{LOG_ENDS}/{broker_id}"
 
 
 def log_dirs(broker_id: int) -> str:

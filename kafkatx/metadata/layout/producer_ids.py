@@ -15,6 +15,7 @@ from kafkatx.metadata.layout.paths import PRODUCER_IDS
 VERSION = 1
 BLOCK_SIZE = 1000
 """Number of ids in a block of Apache Kafka."""
+IDS_PER_S = 1 << 20
 
 
 @attrs.frozen
@@ -55,12 +56,23 @@ def decode(data: bytes) -> ProducerIdBlock | None:
     return ProducerIdBlock(fields.integer("broker"), range(start, end + 1))
 
 
-def following(current: ProducerIdBlock | None, broker_id: int, count: int = BLOCK_SIZE) -> ProducerIdBlock:
+def first_producer_id(now_s: float) -> int:
+    """Return a producer id above all that were allocated before, at less than a million a second.
+
+    So an older copy of the state gives none of them out again.
+    """
+    return int(now_s) * IDS_PER_S
+
+
+def following(
+    current: ProducerIdBlock | None, broker_id: int, count: int = BLOCK_SIZE, lowest: int = 0
+) -> ProducerIdBlock:
     """Return the block to reserve after *current*.
 
+    :param lowest: it begins there at the earliest.
     :raises OverflowError: no *count* producer ids are left.
     """
-    start = current.ids.stop if current else 0
+    start = max(lowest, current.ids.stop if current else 0)
     if start + count - 1 > INT64_MAX:
         raise OverflowError(f"all {INT64_MAX + 1} producer ids are in use")
     return ProducerIdBlock(broker_id, range(start, start + count))

@@ -145,6 +145,18 @@ class FollowTests(ClusterTestCase):
         self.metadata.lead("t", 0, 1, 5)
         self.assertEqual(self.errors(), [0])
 
+    def test_from_before_a_restoration(self) -> None:
+        """A broker neither leads nor follows by a state from before an older copy was put back."""
+        self.metadata.put(self.metadata.make_topic("t", [(1, 2), (2, 1)]))
+        self.assertEqual(self.errors(), [0, 6])
+        roles = [one.role for one in self.broker.topics.of("t")]
+        self.metadata.change(restored_at=self.metadata.count())
+        self.assertEqual([one.role for one in self.broker.topics.of("t")], [NO_ROLE] * len(roles))
+        self.metadata.lead("t", 0, 1, 6)
+        self.assertEqual(self.errors()[0], 0)
+        self.metadata.change(restored_at=-1)
+        self.assertEqual([one.role for one in self.broker.topics.of("t")][1:], roles[1:])
+
     def test_staged_records(self) -> None:
         """Records that are staged when the leader changes are written before, and acknowledged."""
         self.show(1)

@@ -70,6 +70,19 @@ class LifecycleTests(SynchronousTestCase):
             with open(os.path.join(log_dir.path, "kafkatx-generation"), "rb") as file:
                 self.assertEqual(decode_generation(file.read()), 5)
 
+    def test_noted(self) -> None:
+        """A state that heals does not lower what was noted, before it is healed; one to start anew does."""
+        for generation, others, noted in (
+            (9, {}, 9),
+            (5, {"heals": True}, 9),
+            (5, {"heals": True, "anew": True}, 5),
+        ):
+            expected = state({}, generation=lambda now=generation: now, **others)
+            self.run_now(survey_all(self.log_dirs, expected))
+            for log_dir in self.log_dirs:
+                with open(os.path.join(log_dir.path, "kafkatx-generation"), "rb") as file:
+                    self.assertEqual(decode_generation(file.read()), noted)
+
     def test_survey_refused(self) -> None:
         """Dirs of another cluster are refused, and nothing is written to any."""
         with open(os.path.join(self.log_dirs[1].path, "meta.properties"), "w", encoding="ascii") as file:

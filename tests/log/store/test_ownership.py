@@ -57,6 +57,7 @@ class CheckTests(SynchronousTestCase):
     def test_older_copy(self) -> None:
         """A state that is older than what a dir has noted is refused."""
         self.assertIn("older copy", self.refused(state({T0: IDS[0]}), a=survey(noted=6)))
+        check({"a": survey(noted=6)}, state({T0: IDS[0]}, heals=True))
         check({"a": survey(noted=5)}, state({T0: IDS[0]}))
 
     def test_no_older_copies(self) -> None:

@@ -65,7 +65,7 @@ class FenceTests(RunningCase):
         self.stores.advance(0.5)  # the lease is renewed after 0.4 s, but reading everything takes longer
         self.assertGreater(self.store.lease_remaining_s(), 0)
         self.assertTrue(self.store.state.fenced)
-        self.stores.advance(5.0)
+        self.stores.advance(6.0)
         self.assertFalse(self.store.state.fenced)
 
     def test_expired(self) -> None:

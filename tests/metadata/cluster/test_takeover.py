@@ -6,6 +6,7 @@ import json
 
 from kafkatx.interfaces.nodes import Create
 from kafkatx.metadata.layout import paths
+from kafkatx.metadata.layout.producer_ids import first_producer_id
 from kafkatx.metadata.layout.topics import decode
 from tests.metadata.cluster.cases import RunningCase
 
@@ -143,8 +144,10 @@ class TakeoverTests(RunningCase):
         self.assertEqual((node.partitions, node.adding_replicas), (((1, 2, 3), (3,)), {0: (3,)}))
 
     def test_producer_ids(self) -> None:
-        """Producer ids begin after those of Apache Kafka."""
-        self.assertEqual(self.result(self.store.allocate_producer_ids(10)).start, 5000)
+        """Producer ids begin after those of Apache Kafka, and above all of before this time."""
+        first = first_producer_id(self.stores.now_ms() / 1000)
+        self.assertGreater(first, 5000)
+        self.assertEqual(self.result(self.store.allocate_producer_ids(10)).start, first)
 
     def test_credentials(self) -> None:
         """Credentials stay when a quota of their user changes."""

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.metadata.controller.isr import TopicRules
 from kafkatx.metadata.controller.leaders import Replicas, next_state
-from kafkatx.types import NO_LEADER, BrokerNode, PartitionState
+from kafkatx.types import NO_LEADER, BrokerNode, LogEnd, PartitionState, TopicPartition
 from tests.metadata.controller.cases import ONE, broker, cluster, missing
 
 SAFE = TopicRules(unclean=False, min_insync=2)
@@ -75,6 +75,59 @@ class NewTests(LeaderCase):
         """A new partition without a live replica waits."""
         self.check(missing(3), [broker(1)], None)
         self.check(missing(1), [broker(1)], None, offline=[1])
+
+
+class RestoredTests(SynchronousTestCase):
+    """The tree is an older copy; the partition has the replicas 1, 2 and 3."""
+
+    def state(self, partition: PartitionState, **others: Any) -> PartitionState | None:
+        """Return the next state, with all brokers live."""
+        known = attrs.evolve(cluster((), broker(1), broker(2), broker(3)), **others)
+        return next_state(partition, ONE, Replicas(known), lambda: SAFE)
+
+    def told(self, **ends: LogEnd) -> dict[int, dict[TopicPartition, LogEnd]]:
+        """Return what brokers, ``b1`` for broker 1, have told."""
+        return {int(name[1:]): {ONE: end} for name, end in ends.items()}
+
+    def test_from_before(self) -> None:
+        """A state from before the restoration gets no leader and no in-sync replicas; a later one stays."""
+        found = self.state(led(1, (1, 2, 3), (2,)), restored_at=50)
+        assert found is not None
+        self.assertEqual((found.leader, found.leader_epoch, found.isr, found.eligible), (-1, 5, (), ()))
+        self.assertIsNone(self.state(led(1, (1, 2, 3)), restored_at=49))
+        self.assertFalse(
+            Replicas(attrs.evolve(cluster((), broker(1)), restored_at=50)).is_settled(led(1, (1,)))
+        )
+
+    def test_never_had_a_state(self) -> None:
+        """A partition without a state waits, too: its logs may be from a time that the copy does not know."""
+        found = self.state(missing(1, 2, 3), restored_at=50)
+        assert found is not None
+        self.assertEqual((found.leader, found.leader_epoch, found.isr, found.partition_epoch), (-1, 0, (), 0))
+
+    def test_longest(self) -> None:
+        """The last record's epoch counts before the end; the new epoch is above all that logs know."""
+        ends = self.told(b1=LogEnd(4, 9, 5, 900), b2=LogEnd(4, 7, 7, 100), b3=LogEnd(4, 7, 7, 120))
+        found = self.state(led(NO_LEADER, ()), log_ends=ends)
+        assert found is not None
+        self.assertEqual((found.leader, found.leader_epoch, found.isr), (3, 10, (3,)))
+
+    def test_not_all_told(self) -> None:
+        """It waits while one has not told its end, or has told it for an earlier state."""
+        two = self.told(b1=LogEnd(4, 5, 5, 9), b2=LogEnd(4, 5, 5, 9))
+        self.assertIsNone(self.state(led(NO_LEADER, ()), log_ends=two))
+        old = {**two, **self.told(b3=LogEnd(3, 5, 5, 9))}
+        self.assertIsNone(self.state(led(NO_LEADER, ()), log_ends=old))
+        known = attrs.evolve(cluster((), broker(1), broker(2), broker(3)), log_ends=two)
+        unclean = next_state(led(NO_LEADER, ()), ONE, Replicas(known), lambda: UNCLEAN)
+        self.assertIsNone(unclean)
+
+    def test_equal(self) -> None:
+        """The first replica leads if logs are equal."""
+        ends = self.told(b3=LogEnd(4, 5, 5, 9), b1=LogEnd(4, 5, 5, 8), b2=LogEnd(4, 5, 5, 9))
+        found = self.state(led(NO_LEADER, ()), log_ends=ends)
+        assert found is not None
+        self.assertEqual(found.leader, 2)
 
 
 class LedTests(LeaderCase):

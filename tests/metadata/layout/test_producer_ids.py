@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.metadata.layout.fields import UnreadableNode
-from kafkatx.metadata.layout.producer_ids import ProducerIdBlock, decode, following
+from kafkatx.metadata.layout.producer_ids import ProducerIdBlock, decode, first_producer_id, following
 
 KAFKA_3_9 = b'{"version":1,"broker":1,"block_start":"1000","block_end":"1999"}'
 
@@ -23,6 +23,14 @@ class ProducerIdTests(SynchronousTestCase):
         self.assertIsNone(decode(b""))
         self.assertEqual(following(None, 1), ProducerIdBlock(1, range(1000)))
         self.assertEqual(following(decode(KAFKA_3_9), 2, 5), ProducerIdBlock(2, range(2000, 2005)))
+
+    def test_lowest(self) -> None:
+        """A block begins above all ids of before this time, but never within an earlier block."""
+        first = first_producer_id(1_700_000_000.9)
+        self.assertEqual(following(decode(KAFKA_3_9), 1, 5, first).ids, range(first, first + 5))
+        later = ProducerIdBlock(1, range(first, first + 5))
+        self.assertEqual(following(later, 1, 5, first).ids.start, first + 5)
+        self.assertGreater(first_producer_id(1_700_000_001.0), first + 10**6)
 
     def test_last(self) -> None:
         """There is an error when the ids of 63 bits are used up, and not before."""

@@ -24,7 +24,8 @@ from kafkatx.broker.replica import partition as partition_module
 from kafkatx.broker.replica.partition import Partition
 from kafkatx.broker.service import BrokerService, Parts
 from kafkatx.config import BrokerConfig
-from kafkatx.interfaces import ILogStore, IMetadataStore, Worker
+from kafkatx.config.log_config import LogConfig
+from kafkatx.interfaces import Expected, ILogStore, IMetadataStore, Worker
 from kafkatx.log.batch_store import BatchLogStore
 from kafkatx.metadata.cluster.store import ClusterMetadataStore, ClusterOptions
 from kafkatx.metadata.tree.memory import MemoryTree
@@ -47,7 +48,8 @@ DAY_MS = 1_700_000_000_000
 class LogDir:
     """One of the log dirs of a machine (``ILogDir``)."""
 
-    def __init__(self, machine: str, number: int) -> None:
+    def __init__(self, machine: str, number: int, noted: int) -> None:
+        self.noted = noted
         self.path = f"/{machine}.{number}"
         self.directory_id = f"directory-{machine}.{number}"
         self.error: OSError | None = None
@@ -213,8 +215,31 @@ class MachineLogStore(BatchLogStore):
 
     def __init__(self, life: Life, workers: Any, clock: Any, find: Any) -> None:
         self._disk = life.home.disk
+        self._home = life.home
+        self._expected: Expected | None = None
         super().__init__(DiskBatches(self._disk, life.home.topic_id), workers, clock, find)
-        self.dirs = (LogDir(life.machine, 0), LogDir(life.machine, 1))  # type: ignore[assignment]
+        self.dirs = (
+            LogDir(life.machine, 0, life.home.noted),
+            LogDir(life.machine, 1, life.home.noted),
+        )  # type: ignore[assignment]
+
+    def open(
+        self, log_config: Callable[[str], LogConfig], expected: Expected | None = None
+    ) -> Deferred[None]:
+        """See ILogStore."""
+        self._expected = expected
+        return super().open(log_config, expected)
+
+    def note_generation(self) -> Deferred[None]:
+        """See ILogStore."""
+        if self._expected is not None:
+            self._home.noted = max(self._home.noted, self._expected.generation())
+        return succeed(None)
+
+    def close(self) -> Deferred[None]:
+        """See ILogStore."""
+        self.note_generation()
+        return super().close()
 
     @property
     def failed(self) -> bool:
@@ -240,6 +265,7 @@ class Machine:
     :param failed: called with the failure of what must not fail.
     :param tell: adds a line to the history.
     :ivar boot: counts how often it was switched on.
+    :ivar noted: the generation of the cluster's state that the broker has noted there.
     :ivar noted_boot: the boot that the broker has noted beside its logs.
     :ivar lost: the partitions of which records were lost with its power, and which have not been made good.
     """
@@ -264,6 +290,7 @@ class Machine:
         self.disk = Disk(LifeDisk(LogDir(self.name, 0).directory_id))
         self.boot = 1
         self.noted_boot = 0
+        self.noted = 0
         self.lives: list[Life] = []
         values = {
             "log.dirs": f"/{self.name}",

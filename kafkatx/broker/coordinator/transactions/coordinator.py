@@ -13,8 +13,8 @@ transaction are written in one turn, so that no client is told to ask again.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -62,6 +62,7 @@ class TransactionCoordinator:
     :ivar writer: writes records to them, and markers to any partition.
     :ivar used_bytes: the memory of all transactional ids.
     :ivar late_ends: the EndTxn requests that were sent for earlier transactions.
+    :ivar raise_producer_ids: raises the ids that the cluster hands out above one that was used.
     :ivar max_timeout_ms: the setting.
     :ivar expiration_ms: the setting.
     :ivar now_ms: the machines' time.
@@ -99,6 +100,7 @@ class TransactionCoordinator:
             self.topic, self.writer, self, clock, lambda: workers("transactions")
         )
         topics.role_listeners.append(self.runtime.role_changed)
+        self.raise_producer_ids: Callable[[int], Coroutine[Any, Any, None]] = _leave
         self._later: dict[Transaction, IDelayedCall] = {}
         self.use(config)
 
@@ -353,6 +355,16 @@ class TransactionCoordinator:
             )
         for transaction in list(shard.transactions.values()):
             self.perform(shard, transaction, transaction.loaded())
+        raising = Deferred.fromCoroutine(self.raise_producer_ids(_highest_producer_id(shard)))
+        raising.addErrback(
+            lambda failure: self._log.warn(
+                "the producer ids could not be raised: {error}", error=failure.value
+            )
+        )
+
+    def highest_producer_id(self) -> int:
+        """Return the highest producer id of all transactional ids; -1 if there is none."""
+        return max(map(_highest_producer_id, self.shards.values()), default=-1)
 
     def unload(self, number: int) -> None:
         """Forget the transactional ids of a partition; waiting requests get NOT_COORDINATOR."""
@@ -395,3 +407,12 @@ def _known(shard: TransactionShard, transactional_id: str) -> Transaction:
             ErrorCode.INVALID_PRODUCER_ID_MAPPING, "the transactional id has no producer id, or has expired"
         )
     return transaction
+
+
+async def _leave(producer_id: int) -> None:
+    """Leave the ids that the cluster hands out as they are."""
+
+
+def _highest_producer_id(shard: TransactionShard) -> int:
+    """Return the highest producer id of a partition's transactional ids; -1 if there is none."""
+    return max((one.metadata.producer_id for one in shard.transactions.values()), default=-1)

@@ -30,6 +30,7 @@ from kafkatx.broker.mirror.control.promotion import (
     next_step,
 )
 from kafkatx.broker.mirror.control.records import RecordChanged, replace_record
+from kafkatx.broker.producer_ids import raise_producer_ids
 from kafkatx.broker.topic_commands import TopicCommands
 from kafkatx.clientcore.admin.groups import GroupInUse
 from kafkatx.clientcore.admin.mirror_links import matches
@@ -145,7 +146,7 @@ class StatesRound:
         self._waits = {name: step.why for name, step in steps.items() if isinstance(step, Wait)}
         if raised:
             above = max(step.above for step in raised.values())
-            if await self._try(self._changes.carry_through(raise_producer_ids(self._metadata, above))):
+            if await self._try(self._changes.carry_through(self._raise_producer_ids(above))):
                 self._note(raised, records, raised=True)
         if clamped:
             await self._copy_last(clamped, records)
@@ -204,6 +205,9 @@ class StatesRound:
         for link, topics in by_link.items():
             await self._copy_groups(link, topics)
 
+    async def _raise_producer_ids(self, above: int) -> None:
+        await raise_producer_ids(self._metadata, above)
+
     async def _clamp(self, ends: Mapping[str, tuple[int, ...]]) -> None:
         """Set the committed offsets of all groups that are beyond the ends to these.
 
@@ -236,15 +240,3 @@ class StatesRound:
 def _wanted(config: BrokerConfig, name: str, record: MirrorRecord) -> Wanted:
     link = settings_of(config, record.link)
     return Wanted(matches(link.paused, name), matches(link.promoted, name))
-
-
-async def raise_producer_ids(metadata: IMetadataStore, above: int) -> None:
-    """Raise the producer ids that the cluster hands out above one that was used; -1: none was.
-
-    :raises RequestError: the ids cannot be reserved now.
-    """
-    if above < 0:
-        return
-    ids = await metadata.allocate_producer_ids(1)
-    if ids.start <= above:
-        await metadata.allocate_producer_ids(above + 1 - ids.start)

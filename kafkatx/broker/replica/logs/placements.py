@@ -61,6 +61,7 @@ class Placements:
             self._anew,
             self._is_elsewhere,
             metadata.lease_remaining_s is not None,
+            heals=metadata.lease_remaining_s is not None,
         )
 
     def _is_elsewhere(self, name: TopicPartition, topic_id: uuid.UUID) -> bool:

@@ -1,4 +1,5 @@
-"""Announcements of a registered broker to the cluster: it is about to stop; replicas of it are offline.
+"""Announcements of a registered broker to the cluster: it is about to stop; some of its replicas are offline;
+where its logs end.
 
 It touches the tree. Each is a node of the broker, and a change record that names the broker: the others read
 its nodes again. :mod:`kafkatx.metadata.cluster.registration` writes the nodes with each new registration.
@@ -6,7 +7,7 @@ its nodes again. :mod:`kafkatx.metadata.cluster.registration` writes the nodes w
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import Check, Create, Delete, Operation, SetData
@@ -16,7 +17,8 @@ from kafkatx.metadata.cluster.state.requests import read
 from kafkatx.metadata.layout import paths
 from kafkatx.metadata.layout.changes import ChangeRecord
 from kafkatx.metadata.layout.incarnations import encode_offline
-from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.metadata.layout.restorations import encode_log_ends
+from kafkatx.types import BrokerNode, LogEnd, TopicPartition
 
 
 class Announcements:
@@ -54,13 +56,24 @@ class Announcements:
         """
         registration = self._registration
         registration.offline = registration.offline.union(replicas)
-        path = paths.offline(node.id)
+        if registration.current is not None and replicas:
+            await self._tell(node, paths.offline(node.id), encode_offline(registration.offline))
+
+    async def report_log_ends(self, node: BrokerNode, ends: Mapping[TopicPartition, LogEnd]) -> None:
+        """Tell where logs of this broker end; with none, as it is told no more.
+
+        :raises RequestError: REQUEST_TIMED_OUT.
+        """
+        if self._registration.current is not None:
+            await self._tell(node, paths.log_ends(node.id), encode_log_ends(ends))
+
+    async def _tell(self, node: BrokerNode, path: str, content: bytes) -> None:
+        """Write an ephemeral node of this broker, in the session of its registration."""
 
         async def plan() -> Plan | None:
-            current = registration.current
+            current = self._registration.current
             if current is None:
-                return None  # they are told with the registration
-            content = encode_offline(registration.offline)
+                return None  # offline replicas are told with the registration, ends of logs after it
             found = await read(self._tree, path)
             operations: list[Operation] = [Check(paths.broker(node.id))]
             if found is not None and found[1].ephemeral_owner == current.session_id:
@@ -72,5 +85,4 @@ class Announcements:
                 operations.append(Create(path, content, ephemeral=True))
             return Plan(operations, ChangeRecord("", brokers=[node.id]))
 
-        if registration.current is not None and replicas:
-            await self._transactions.make(plan)
+        await self._transactions.make(plan)

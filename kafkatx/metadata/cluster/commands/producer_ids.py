@@ -11,9 +11,10 @@ from kafkatx.metadata.layout import producer_ids
 from kafkatx.metadata.layout.paths import PRODUCER_IDS
 
 
-async def allocate(tree: ITree, transactions: Transactions, count: int) -> range:
+async def allocate(tree: ITree, transactions: Transactions, count: int, lowest: int) -> range:
     """Reserve *count* producer ids. Those of a write in doubt are given to no one.
 
+    :param lowest: none is below it.
     :raises RequestError: COORDINATOR_LOAD_IN_PROGRESS: the tree could not be reached in time, and the
     producer
         should try again; UNKNOWN_SERVER_ERROR: all ids are in use.
@@ -23,7 +24,7 @@ async def allocate(tree: ITree, transactions: Transactions, count: int) -> range
         found = await read(tree, PRODUCER_IDS)
         current = None if found is None else producer_ids.decode(found[0])
         try:
-            block = producer_ids.following(current, transactions.broker_id, count)
+            block = producer_ids.following(current, transactions.broker_id, count, lowest)
         except OverflowError as error:
             raise RequestError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from error
         write: Operation = Create(PRODUCER_IDS, block.encode())

@@ -25,6 +25,7 @@ from twisted.logger import Logger
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ITree
 from kafkatx.interfaces.nodes import OperationError, Refused, TreeError
+from kafkatx.metadata.cluster.commands.restorations import end_restoration
 from kafkatx.metadata.cluster.control.admin_nodes import AdminNodes
 from kafkatx.metadata.cluster.control.balance import Balance
 from kafkatx.metadata.cluster.control.corrections import Corrections, ends_role
@@ -215,6 +216,8 @@ class Controller:
             request: Request | None = None
             writes: Sequence[Write] = reconcile(state, image.deleting, names, self._new_uuid, rules)
             if not writes:
+                if state.restored_at >= 0:
+                    await end_restoration(self._tree, role)
                 request = self._requests.first()
                 if request is None:
                     break
@@ -319,6 +322,8 @@ def _concerns_all(delta: ClusterDelta) -> bool:
         or before.offline is not after.offline
         or before.lost_epochs is not after.lost_epochs
         or before.stale_epochs is not after.stale_epochs
+        or before.restored_at != after.restored_at
+        or before.log_ends is not after.log_ends
         or before.broker_configs is not after.broker_configs
     )
 

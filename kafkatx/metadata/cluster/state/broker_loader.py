@@ -1,4 +1,4 @@
-"""Reads of the nodes of brokers: their registrations, incarnations and offline replicas.
+"""Reads of the nodes of brokers: their registrations, incarnations and what they tell of replicas.
 
 It touches the tree, and does not change it. One transaction writes a broker's registration, its incarnation
 and its lease; later in that life, the incarnation is only set when the broker begins to stop. An incarnation
@@ -8,7 +8,9 @@ and else it is read again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 
 import attrs
 
@@ -19,7 +21,8 @@ from kafkatx.metadata.cluster.state.requests import children, each, read
 from kafkatx.metadata.layout import brokers, paths
 from kafkatx.metadata.layout.fields import UnreadableNode, natural
 from kafkatx.metadata.layout.incarnations import Incarnation, decode_incarnation, decode_offline
-from kafkatx.types import BrokerNode, TopicPartition
+from kafkatx.metadata.layout.restorations import decode_log_ends
+from kafkatx.types import BrokerNode, LogEnd, TopicPartition
 
 ATTEMPTS = 5
 """Readings of a broker that registers again and again meanwhile."""
@@ -54,6 +57,14 @@ class _Life:
         return self.lost_epoch(node) if self.content.stale else self.content.stale_epoch
 
 
+@attrs.frozen
+class Told:
+    """The news of one live broker, as ``ClusterState.offline`` and ``ClusterState.log_ends`` have them."""
+
+    offline: frozenset[TopicPartition] = frozenset()
+    log_ends: Mapping[TopicPartition, LogEnd] = MappingProxyType({})
+
+
 _NO_LIFE = _Life(Incarnation(""), -1, -1)
 
 
@@ -83,14 +94,12 @@ class BrokerLoader:
         live = sorted(one for one in map(paths.parse_broker, names) if one is not None)
         brokers = await each(lambda one: self._broker(one, lives.get(one)), live)
         nodes: dict[int, BrokerNode | None] = {}
-        offline: dict[int, frozenset[TopicPartition]] = {}
+        told: dict[int, Told] = {}
         for broker_id, found in zip(live, brokers, strict=True):
             if found is None:
                 nodes[broker_id] = lives[broker_id] = None  # what is known of it stays
                 continue
-            nodes[broker_id], lives[broker_id], failed = found
-            if failed:
-                offline[broker_id] = failed
+            nodes[broker_id], lives[broker_id], told[broker_id] = found
         known = {broker_id: life for broker_id, life in lives.items() if life is not None}
         lost = {broker_id: life.lost_epoch(nodes.get(broker_id)) for broker_id, life in known.items()}
         stale = {broker_id: life.stale_epoch(nodes.get(broker_id)) for broker_id, life in known.items()}
@@ -98,9 +107,10 @@ class BrokerLoader:
             number,
             nodes,
             {broker_id: life.version for broker_id, life in known.items()},
-            offline,
+            {broker_id: one.offline for broker_id, one in told.items() if one.offline},
             {broker_id: epoch for broker_id, epoch in lost.items() if epoch >= 0},
             {broker_id: epoch for broker_id, epoch in stale.items() if epoch >= 0},
+            {broker_id: one.log_ends for broker_id, one in told.items() if one.log_ends},
         )
 
     async def _life(self, broker_id: int) -> _Life | None:
@@ -115,15 +125,13 @@ class BrokerLoader:
             self._unreadable(error)
             return None
 
-    async def _broker(
-        self, broker_id: int, life: _Life | None
-    ) -> tuple[BrokerNode, _Life, frozenset[TopicPartition]] | None:
+    async def _broker(self, broker_id: int, life: _Life | None) -> tuple[BrokerNode, _Life, Told] | None:
         """Read a live broker.
 
         :param life: its incarnation, which was read before.
-        :return: the broker, its incarnation and its offline replicas; None if it is gone, or cannot be read.
+        :return: the broker, its incarnation and what it tells; None if it is gone, or cannot be read.
         """
-        path, failures = paths.broker(broker_id), paths.offline(broker_id)
+        path = paths.broker(broker_id)
         try:
             for _ in range(ATTEMPTS):
                 found = await read(self._tree, path)
@@ -132,22 +140,32 @@ class BrokerLoader:
                 registration = brokers.decode(broker_id, path, found[0])
                 node = registration.node(found[1].czxid)
                 if not registration.is_kafkatx:
-                    return node, _NO_LIFE, frozenset()
+                    return node, _NO_LIFE, Told()
                 if life is not None and life.mzxid >= node.epoch:
-                    failed = await read(self._tree, failures)
-                    offline: frozenset[TopicPartition] = frozenset()
-                    if failed is not None and failed[1].ephemeral_owner == found[1].ephemeral_owner:
-                        offline = decode_offline(failures, failed[0])
-                    return _complete(node, life), life, offline
+                    return _complete(node, life), life, await self._told(broker_id, found[1].ephemeral_owner)
                 # it has registered since, or its incarnation is missing
                 life = await self._life(broker_id)
                 if life is None:
                     return None
                 if life is _NO_LIFE:
-                    return node, life, frozenset()
+                    return node, life, Told()
         except UnreadableNode as error:
             self._unreadable(error)
         return None
+
+    async def _told(self, broker_id: int, session_id: int) -> Told:
+        """Read what a live broker tells of its replicas, in the session of its registration.
+
+        :raises UnreadableNode: a node is damaged.
+        """
+        failures, ends = paths.offline(broker_id), paths.log_ends(broker_id)
+        failed, ended = await each(partial(read, self._tree), (failures, ends))
+        told = Told()
+        if failed is not None and failed[1].ephemeral_owner == session_id:
+            told = attrs.evolve(told, offline=decode_offline(failures, failed[0]))
+        if ended is not None and ended[1].ephemeral_owner == session_id:
+            told = attrs.evolve(told, log_ends=MappingProxyType(decode_log_ends(ends, ended[0])))
+        return told
 
 
 def _complete(node: BrokerNode, life: _Life) -> BrokerNode:

@@ -20,6 +20,7 @@ from kafkatx.metadata.cluster.state.image import (
     FoundBrokers,
     FoundTopic,
     Image,
+    Restorations,
     assigned,
     no_state,
 )
@@ -54,6 +55,7 @@ class Draft:
         self._incarnations = image.incarnations
         self._brokers_read = image.brokers_read
         self._deletions = image.deletions
+        self._restorations = image.restorations
 
     def finish(self, applied: int | None = None) -> tuple[Image, ClusterDelta | None]:
         """Return the image with the changes.
@@ -81,6 +83,7 @@ class Draft:
             incarnations=self._incarnations,
             brokers_read=self._brokers_read,
             deletions=self._deletions,
+            restorations=self._restorations,
         )
         if state is image.state:
             return changed, None
@@ -293,10 +296,23 @@ class Draft:
             epochs = {**getattr(self._state, name), **getattr(found, name)}
             if epochs != getattr(self._state, name):
                 self._state = attrs.evolve(self._state, **dict[str, Any]({name: MappingProxyType(epochs)}))
+        log_ends = {
+            one: ends
+            for one in brokers
+            if (ends := (found if found.nodes[one] else self._state).log_ends.get(one))
+        }
+        if log_ends != self._state.log_ends:
+            self._state = attrs.evolve(self._state, log_ends=MappingProxyType(log_ends))
 
     def set_deletions(self, version: int) -> None:
         """Take the version of ``/kafkatx/deletions``: all deletions up to it have been taken."""
         self._deletions = version
+
+    def set_restorations(self, found: Restorations) -> None:
+        """Take how often an older copy of the tree was put back, and whether states from before are left."""
+        self._restorations = found.number
+        if found.at != self._state.restored_at:
+            self._state = attrs.evolve(self._state, restored_at=found.at)
 
     def set_controller(self, controller: ControllerFacts | None) -> None:
         """Replace what is known of the controller."""

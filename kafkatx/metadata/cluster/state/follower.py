@@ -24,6 +24,7 @@ from kafkatx.interfaces.tree import Watch
 from kafkatx.metadata.cluster.state.acl_loader import with_found
 from kafkatx.metadata.cluster.state.change_log import Gap, new_sequences, read_batch
 from kafkatx.metadata.cluster.state.draft import Draft
+from kafkatx.metadata.cluster.state.image import NO_CHANGE
 from kafkatx.metadata.cluster.state.loader import Loaded, Loader
 from kafkatx.metadata.cluster.state.requests import each, read
 from kafkatx.metadata.cluster.state.view import View
@@ -32,6 +33,7 @@ from kafkatx.metadata.layout import configs, paths
 from kafkatx.metadata.layout.entities import ConfigEntity
 from kafkatx.metadata.layout.fields import UnreadableNode
 from kafkatx.metadata.layout.incarnations import decode_placed_topic
+from kafkatx.metadata.layout.restorations import described, generation
 from kafkatx.metadata.layout.security import acls
 
 FOREIGN_DELAY_S = 1.0
@@ -43,6 +45,7 @@ LOADS = 5
 
 _ORDER: Final = (
     paths.CHANGES,
+    paths.RESTORING,
     paths.BROKER_IDS,
     paths.CONTROLLER,
     paths.DELETE_TOPICS,
@@ -58,6 +61,10 @@ _DELAYS_S: Final = {
     acls.CHANGES: FOREIGN_DELAY_S,
     acls.EXTENDED_CHANGES: FOREIGN_DELAY_S,
 }
+
+
+class OlderState(TreeError):
+    """The tree is an older copy of what this broker has seen."""
 
 
 class Follower:
@@ -136,6 +143,8 @@ class Follower:
             pass  # begin() is called when there is a connection again
         except (TreeError, UnreadableNode) as error:
             self._log.error("the cluster's state cannot be read; trying again: {error}", error=error)
+            if isinstance(error, OlderState):
+                self._view.fence(True)  # also while the session goes on
             self._read_later(connection)
         except Exception:
             self._log.failure("the cluster's state cannot be followed; it is read again")
@@ -176,6 +185,7 @@ class Follower:
         self._watches.clear()
         connection = self._connection
         found = await self.loader.load(self._watches.watch)
+        self._check_newer(found)
         names = await self._tree.children(paths.CHANGES)
         batches = []
         applied = found.applied
@@ -192,6 +202,18 @@ class Follower:
         self.change_records = len(names)
         self.notifications = tuple(found.notifications)
         self._view.show(*draft.finish(applied))
+
+    def _check_newer(self, found: Loaded) -> None:
+        """Check that the tree is not an older copy of what the image shows.
+
+        :raises OlderState: it is; this broker must not go on with logs and roles of another state.
+        """
+        seen, there = self._view.image.generation, generation(found.restorations.number, found.applied)
+        if self._view.image.applied != NO_CHANGE and there < seen:
+            raise OlderState(
+                f"it is an older copy, at change {described(there)}, and this broker has seen change"
+                f" {described(seen)}: start this broker again"
+            )
 
     async def _deleted(self, found: Loaded) -> list[uuid.UUID]:
         """Return the ids of topics that were deleted while there was no connection.
@@ -227,6 +249,13 @@ class Follower:
             draft = Draft(self._view.image)
             batch.put(draft)
             self._view.show(*draft.finish(batch.applied))
+
+    async def _read_restorations(self) -> None:
+        found = await self.loader.restorations(self._watches.watch)
+        await self._read_changes()  # if none is left from before, the image shows all the new ones
+        draft = Draft(self._view.image)
+        draft.set_restorations(found)
+        self._view.show(*draft.finish())
 
     async def _read_brokers(self) -> None:
         await self._show_brokers(self._watches.watch(paths.BROKER_IDS))
@@ -300,6 +329,7 @@ class Follower:
 
 _READERS: Final = {
     paths.CHANGES: Follower._read_changes,
+    paths.RESTORING: Follower._read_restorations,
     paths.BROKER_IDS: Follower._read_brokers,
     paths.CONTROLLER: Follower._read_controller,
     paths.DELETE_TOPICS: Follower._read_marks,

@@ -10,8 +10,9 @@ import attrs
 
 from kafkatx.interfaces.nodes import NodeStat
 from kafkatx.metadata.layout.partition_states import StateNode
+from kafkatx.metadata.layout.restorations import FIRST, generation
 from kafkatx.metadata.layout.topics import TopicNode
-from kafkatx.types import NO_LEADER, BrokerNode, ClusterState, PartitionState, Topic, TopicPartition
+from kafkatx.types import NO_LEADER, BrokerNode, ClusterState, LogEnd, PartitionState, Topic, TopicPartition
 
 NO_CHANGE = -1
 """The sequence number before that of any change record."""
@@ -64,6 +65,7 @@ class FoundBrokers:
     :ivar offline: as ``ClusterState.offline``; without brokers that have no offline replicas.
     :ivar lost_epochs: as ``ClusterState.lost_epochs``.
     :ivar stale_epochs: as ``ClusterState.stale_epochs``.
+    :ivar log_ends: as ``ClusterState.log_ends``; without brokers that tell none.
     """
 
     number: int
@@ -72,6 +74,18 @@ class FoundBrokers:
     offline: Mapping[int, frozenset[TopicPartition]]
     lost_epochs: Mapping[int, int]
     stale_epochs: Mapping[int, int] = MappingProxyType({})
+    log_ends: Mapping[int, Mapping[TopicPartition, LogEnd]] = MappingProxyType({})
+
+
+@attrs.frozen
+class Restorations:
+    """The nodes ``/kafkatx/restorations`` and ``/kafkatx/restoring``.
+
+    :ivar at: as ``ClusterState.restored_at``.
+    """
+
+    number: int
+    at: int
 
 
 @attrs.frozen
@@ -88,6 +102,7 @@ class Image:
     :ivar incarnations: versions of the incarnations of the lives that ``state.brokers`` shows; of a broker
         that is not live, that of its last life.
     :ivar brokers_read: the number of the reading that the brokers are from.
+    :ivar restorations: how often an older copy of the tree was put back and noticed, and 1.
     :ivar deletions: a version of ``/kafkatx/deletions`` for which no topic of the image has been deleted; -1
         if there is no such node.
     """
@@ -103,6 +118,12 @@ class Image:
     incarnations: Mapping[int, int] = MappingProxyType({})
     brokers_read: int = 0
     deletions: int = -1
+    restorations: int = FIRST
+
+    @property
+    def generation(self) -> int:
+        """The generation of the tree, as far as it is applied."""
+        return generation(self.restorations, self.applied)
 
     def whole_state(self) -> ClusterState:
         """Return the state with the topics that have no id yet; theirs is ``NO_TOPIC_ID``."""

@@ -16,7 +16,14 @@ from kafkatx.interfaces.tree import Watch
 from kafkatx.metadata.cluster.state.acl_loader import AclLoader, FoundAcls, with_found
 from kafkatx.metadata.cluster.state.broker_loader import BrokerLoader
 from kafkatx.metadata.cluster.state.draft import Draft
-from kafkatx.metadata.cluster.state.image import NO_CHANGE, ControllerFacts, FoundBrokers, FoundTopic, Image
+from kafkatx.metadata.cluster.state.image import (
+    NO_CHANGE,
+    ControllerFacts,
+    FoundBrokers,
+    FoundTopic,
+    Image,
+    Restorations,
+)
 from kafkatx.metadata.cluster.state.requests import children, each, read
 from kafkatx.metadata.controller.pieces import TopicNodes
 from kafkatx.metadata.layout import configs, entities, partition_states, paths, topics
@@ -24,6 +31,7 @@ from kafkatx.metadata.layout.controller import decode_cluster_id, decode_control
 from kafkatx.metadata.layout.entities import ConfigEntity, EntityType
 from kafkatx.metadata.layout.fields import UnreadableNode, natural
 from kafkatx.metadata.layout.partition_states import StateNode
+from kafkatx.metadata.layout.restorations import decode_restorations
 
 MakeWatch = Callable[[str], Watch]
 """Returns a watch for a path."""
@@ -64,6 +72,7 @@ class Loaded:
     :ivar applied: sequence number of the last change record when the reading began.
     :ivar changes: number of change records then.
     :ivar notifications: names of the config notifications then.
+    :ivar restorations: restorations of an older copy, read before everything else.
     :ivar deletions: version of ``/kafkatx/deletions`` before the topics were read; -1 without the node.
     """
 
@@ -79,6 +88,7 @@ class Loaded:
     configs: Sequence[FoundConfigs | None]
     notifications: Sequence[str]
     deletions: int
+    restorations: Restorations
     acls: Sequence[FoundAcls] = ()
 
     def draft(self, image: Image) -> Draft:
@@ -87,6 +97,7 @@ class Loaded:
         draft.set_cluster_id(self.cluster_id)
         draft.take_brokers(self.brokers)
         draft.set_deletions(self.deletions)
+        draft.set_restorations(self.restorations)
         draft.set_controller(self.controller)
         draft.set_deleting(self.deleting)
         draft.keep_topics(self.names)
@@ -126,6 +137,7 @@ class Loader:
         """
         tree = self._tree
         await tree.sync()
+        restorations = await self.restorations(watch)
         # the change log comes first: what happens while the rest is read will be applied from it
         changes = await tree.children(paths.CHANGES, watch(paths.CHANGES))
         # and so does the number of deletions: a topic that is found later has not been deleted up to it
@@ -146,6 +158,7 @@ class Loader:
             configs=await each(self.configs, found_entities),
             notifications=notifications,
             deletions=-1 if deletions is None else deletions.version,
+            restorations=restorations,
             acls=await self.acls.load(watch),
         )
 
@@ -169,6 +182,25 @@ class Loader:
             epoch[1].version,
             epoch[1].mzxid,
         )
+
+    async def restorations(self, watch: MakeWatch) -> Restorations:
+        """Read how often an older copy of the tree was put back, and whether states from before are left.
+
+        :raises UnreadableNode: the node is damaged.
+        """
+        # the number is asked for first, and so is not later than the other
+        found, stat = await each(
+            self._node, ((paths.RESTORATIONS, None), (paths.RESTORING, watch(paths.RESTORING)))
+        )
+        number = decode_restorations(b"" if found is None else found[0])
+        return Restorations(number, -1 if stat is None else stat[1].czxid)
+
+    async def _node(self, asked: tuple[str, Watch | None]) -> tuple[bytes, NodeStat] | None:
+        """Read a node with a watch; None if there is none, and the watch tells when there is one."""
+        path, watch = asked
+        if watch is not None and await self._tree.exists(path, watch) is None:
+            return None
+        return await read(self._tree, path)
 
     async def topic(self, name: str) -> FoundTopic | None:
         """Read the nodes of a topic; None if it does not exist."""

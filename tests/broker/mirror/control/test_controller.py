@@ -364,21 +364,20 @@ class PromotionTests(ControlCase):
 
     def test_producer_ids(self) -> None:
         """No producer gets an id that records of the topic have, also not from a block from before."""
-        for broker_id in self.brokers:
-            self.assertLess(self.producer_id(broker_id), 5000)
+        used = max(map(self.producer_id, self.brokers)) + 10**9
         whole = MirroredPartition.status
 
         def status(one: MirroredPartition) -> MirrorStatus:
             found = whole(one)
-            return attrs.evolve(found, max_producer_id=7000 if found.partition else 2**62)
+            return attrs.evolve(found, max_producer_id=used if found.partition else 2**62)
 
         self.patch(MirroredPartition, "status", status)
         self.alter(promoted="t")
         self.advance(6)
         self.check_promoted()
         for broker_id in self.brokers:
-            self.assertGreater(self.producer_id(broker_id), 7000)
-            self.assertLess(self.producer_id(broker_id), 20_000)
+            self.assertGreater(self.producer_id(broker_id), used)
+            self.assertLess(self.producer_id(broker_id), used + 20_000)
 
     def producer_id(self, broker_id: int) -> int:
         """Return a new producer id of a broker."""

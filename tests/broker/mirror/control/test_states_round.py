@@ -5,7 +5,8 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from kafkatx.broker.mirror.control.own_brokers import OwnBrokers
-from kafkatx.broker.mirror.control.states_round import LATER_S, SOON_S, StatesRound, raise_producer_ids
+from kafkatx.broker.mirror.control.states_round import LATER_S, SOON_S, StatesRound
+from kafkatx.broker.producer_ids import raise_producer_ids
 from kafkatx.clientcore.admin.mirror_status import MirrorReport, MirrorStatus
 from kafkatx.clientcore.errors import ConnectionFailed
 from kafkatx.clientcore.group.offsets import OffsetAndMetadata

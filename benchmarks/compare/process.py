@@ -103,8 +103,8 @@ class Server:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def stop(self) -> None:
-        """SIGTERM to all of it, and SIGKILL if that does not do."""
+    def stop(self, most_s: float = STOP_S) -> None:
+        """SIGTERM to all of it, and SIGKILL if that does not do in so many seconds."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self._process.pid, number)
@@ -112,7 +112,7 @@ class Server:
             except ProcessLookupError:
                 break
             try:
-                self._process.wait(STOP_S)
+                self._process.wait(most_s)
             except subprocess.TimeoutExpired:
                 continue
             if not self._pids():

@@ -51,7 +51,7 @@ class TopicCommands:
         self._topics = topics
         self._creating: dict[str, list[Deferred[None]]] = {}
         self._changes = Changes()
-        self._growing = DeferredLock()  # no topic is deleted while partitions are added to one
+        self._locks: dict[str, DeferredLock] = {}  # no topic is deleted while partitions are added to it
 
     def use(self, config: BrokerConfig) -> None:
         """Use other settings from now on."""
@@ -187,11 +187,11 @@ class TopicCommands:
         await self._changes.carry_through(self._delete(name))
 
     async def _delete(self, name: str) -> None:
-        await self._growing.acquire()
+        lock = await self._locked(name)
         try:
             await self._metadata.delete_topic(name)
         finally:
-            self._growing.release()
+            self._unlock(name, lock)
         await self._topics.removed(name)
 
     # --- more partitions
@@ -209,7 +209,7 @@ class TopicCommands:
         await self._changes.carry_through(self._add_partitions(name, count, assignment))
 
     async def _add_partitions(self, name: str, count: int, assignment: Sequence[Sequence[int]]) -> None:
-        await self._growing.acquire()
+        lock = await self._locked(name)
         try:
             topic = self._metadata.state.topics.get(name)
             if topic is None:
@@ -219,10 +219,21 @@ class TopicCommands:
             else:
                 await self._metadata.add_partitions(name, count, assignment)
         finally:
-            self._growing.release()
+            self._unlock(name, lock)
         with suppress(OSError):  # the partition is offline here, as the log says
             await self._topics.opened(name)
         self._log.info("topic {name} has {count} partitions now", name=name, count=count + len(assignment))
+
+    async def _locked(self, name: str) -> DeferredLock:
+        """Wait until no other deletion or growth of a topic is under way; :meth:`_unlock` follows."""
+        lock = self._locks.setdefault(name, DeferredLock())
+        await lock.acquire()
+        return lock
+
+    def _unlock(self, name: str, lock: DeferredLock) -> None:
+        lock.release()
+        if not lock.locked and self._locks.get(name) is lock:
+            del self._locks[name]
 
     async def _grow_alone(self, topic: Topic, count: int, assignment: Sequence[Sequence[int]]) -> None:
         """Create the logs first: a crash before the change of the metadata leaves the old number."""

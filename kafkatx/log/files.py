@@ -209,6 +209,15 @@ class Files:
         :param sync: force file and directory to the disk; without it the change survives the death of
             the process, not that of the machine.
         """
+        self.replace_file(path, data, sync)
+        if sync:
+            self.sync_dir(os.path.dirname(path))
+
+    def replace_file(self, path: str, data: bytes, sync: bool = True) -> None:
+        """Put *data* in place of a file's content; the name is on the disk when the directory is synced.
+
+        :param sync: force the file to the disk.
+        """
         temporary = path + ".tmp"
         try:
             file = self.create(temporary)
@@ -220,5 +229,3 @@ class Files:
             with contextlib.suppress(OSError):
                 self.unlink(temporary)
             raise
-        if sync:
-            self.sync_dir(os.path.dirname(path))

@@ -54,7 +54,7 @@ class FlipTests(SynchronousTestCase):
             for segment in log.segments
         }
         self.assertEqual(len(self.positions), 3)
-        log.close()()
+        log.close(set())()
         self.sound = self.contents()
         sizes = [len(data) for name, data in self.sound.items() if name.endswith(".index")]
         self.assertGreater(min(sizes), 8)

@@ -105,7 +105,7 @@ class Apache(System):
         }
         with open(path, "w") as file:
             file.writelines(f"{name}={value}\n" for name, value in {**SETTINGS, **addresses}.items())
-        format_it = self.command("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", path)
+        format_it = self.command("kafka.tools.StorageTool", "format", "-g", "-t", CLUSTER_ID, "-c", path)
         subprocess.run(format_it, check=True, capture_output=True)
         command = self.command("kafka.Kafka", path, options=JVM)
         server = Server(command, log_path(folder), core, {})

@@ -22,7 +22,6 @@ from kafkatx.broker.quotas.mutations import RequestMutations, count
 from kafkatx.broker.requests.assignments import BY_DEFAULT, check_count, check_factor, check_replicas
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
-from kafkatx.broker.requests.slices import STEP
 from kafkatx.config import describe_topic, validate_topic_configs
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.wire.messages.create_topics import (
@@ -41,7 +40,7 @@ STRICT_QUOTA_SINCE = 6
 def answer(
     broker: Broker, request: CreateTopicsRequest, context: RequestContext
 ) -> Deferred[CreateTopicsResponse]:
-    """Create the topics, one after the other."""
+    """Create the topics, some at a time."""
     strict = context.version >= STRICT_QUOTA_SINCE
     mutations = broker.quotas.request_mutations(context.peer, context.client_id, strict)
     creating = Deferred.fromCoroutine(_create_all(broker, request, mutations))
@@ -52,34 +51,34 @@ async def _create_all(
     broker: Broker, request: CreateTopicsRequest, mutations: RequestMutations | None
 ) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in request.topics)
-    changes = SerialChanges()
-    results = []
-    for number, asked in enumerate({topic.name: topic for topic in request.topics}.values()):
-        if number % STEP == STEP - 1:
-            await broker.slices.pause()
-        try:
-            if times[asked.name] > 1:
-                raise RequestError(
-                    ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request."
-                )
-            create = partial(_create, broker, asked, request.validate_only, mutations)
-            results.append(await changes.make(create))
-        except RequestError as error:
-            results.append(
-                CreatableTopicResult(
-                    asked.name, error_code=error.code, error_message=error_message(error), configs=[]
-                )
+    asked = list({topic.name: topic for topic in request.topics}.values())
+    creations = [
+        partial(_create, broker, topic, times[topic.name], request.validate_only, mutations)
+        for topic in asked
+    ]
+    outcomes = await SerialChanges().make_all(creations, broker.slices.pause)
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(
+                topic.name, error_code=outcome.code, error_message=error_message(outcome), configs=[]
             )
-    return CreateTopicsResponse(topics=results)
+            if isinstance(outcome, RequestError)
+            else outcome
+            for topic, outcome in zip(asked, outcomes, strict=True)
+        ]
+    )
 
 
 async def _create(
-    broker: Broker, asked: CreatableTopic, validate_only: bool, mutations: RequestMutations | None
+    broker: Broker, asked: CreatableTopic, times: int, validate_only: bool, mutations: RequestMutations | None
 ) -> CreatableTopicResult:
     """Create one topic, or only check that this is possible.
 
+    :param times: how often the request names it.
     :raises RequestError: the request is invalid, or its client has exceeded its quota.
     """
+    if times > 1:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Topic '{asked.name}' appears twice in the request.")
     broker.topic_commands.check_new(asked.name)
     configs = {config.name: config.value for config in asked.configs}
     given = {name: value for name, value in configs.items() if value is not None}

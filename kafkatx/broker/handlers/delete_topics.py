@@ -16,7 +16,6 @@ from kafkatx.broker.dispatch import Api
 from kafkatx.broker.quotas.mutations import RequestMutations, count
 from kafkatx.broker.requests.context import RequestContext, error_message
 from kafkatx.broker.requests.serial_changes import SerialChanges
-from kafkatx.broker.requests.slices import STEP
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.names import INTERNAL_TOPICS
 from kafkatx.wire.messages.delete_topics import (
@@ -57,40 +56,55 @@ async def _delete_all(
     broker: Broker, asked: list[DeleteTopicState], mutations: RequestMutations | None
 ) -> DeleteTopicsResponse:
     times = Counter((topic.name, topic.topic_id) for topic in asked)
-    changes = SerialChanges()
-    responses = []
-    for number, topic in enumerate({(topic.name, topic.topic_id): topic for topic in asked}.values()):
-        if number % STEP == STEP - 1:
-            await broker.slices.pause()
-        if times[topic.name, topic.topic_id] > 1:
-            what = "id" if topic.name is None else "name"
-            code, why = ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}."
-            responses.append(DeletableTopicResult(topic.name, topic.topic_id, code, why))
-        else:
-            responses.append(await _delete(broker, topic, changes, mutations))
-    return DeleteTopicsResponse(responses=responses)
+    topics = list({(topic.name, topic.topic_id): topic for topic in asked}.values())
+    deletions = [
+        partial(_delete, broker, topic, times[topic.name, topic.topic_id], mutations) for topic in topics
+    ]
+    outcomes = await SerialChanges().make_all(deletions, broker.slices.pause)
+    return DeleteTopicsResponse(
+        responses=[
+            _refused(broker, topic, outcome) if isinstance(outcome, RequestError) else outcome
+            for topic, outcome in zip(topics, outcomes, strict=True)
+        ]
+    )
+
+
+def _name(broker: Broker, asked: DeleteTopicState) -> str | None:
+    return asked.name if asked.name is not None else broker.metadata.state.topic_names.get(asked.topic_id)
+
+
+def _refused(broker: Broker, asked: DeleteTopicState, error: RequestError) -> DeletableTopicResult:
+    name = _name(broker, asked)
+    topic = broker.metadata.state.topics.get(name) if name is not None else None
+    topic_id = asked.topic_id if topic is None else topic.topic_id
+    return DeletableTopicResult(name, topic_id, error.code, error_message(error))
 
 
 async def _delete(
-    broker: Broker, asked: DeleteTopicState, changes: SerialChanges, mutations: RequestMutations | None
+    broker: Broker, asked: DeleteTopicState, times: int, mutations: RequestMutations | None
 ) -> DeletableTopicResult:
-    state = broker.metadata.state
+    """Delete one topic.
+
+    :param times: how often the request names it.
+    :raises RequestError: the request is invalid, or its client has exceeded its quota.
+    """
+    if times > 1:
+        what = "id" if asked.name is None else "name"
+        why = f"Duplicate topic {what}."
+        return DeletableTopicResult(asked.name, asked.topic_id, ErrorCode.INVALID_REQUEST, why)
     if (asked.name is None) == (asked.topic_id == NULL_UUID):
         why = "a topic is deleted by its name or by its id: the request has neither, or both"
         return DeletableTopicResult(asked.name, asked.topic_id, ErrorCode.INVALID_REQUEST, why)
-    name = asked.name if asked.name is not None else state.topic_names.get(asked.topic_id)
+    name = _name(broker, asked)
     if name is None:
         return DeletableTopicResult(None, asked.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
-    topic = state.topics.get(name)
+    topic = broker.metadata.state.topics.get(name)
     topic_id = topic.topic_id if topic is not None else asked.topic_id
     if name in INTERNAL_TOPICS:
         why = f"{name} is the broker's own, and is not deleted"
         return DeletableTopicResult(name, topic_id, ErrorCode.INVALID_TOPIC_EXCEPTION, why)
-    try:
-        count(mutations, 0 if topic is None else len(topic.partitions))
-        await changes.make(partial(broker.topic_commands.delete, name))
-    except RequestError as error:
-        return DeletableTopicResult(name, topic_id, error.code, error_message(error))
+    count(mutations, 0 if topic is None else len(topic.partitions))
+    await broker.topic_commands.delete(name)
     return DeletableTopicResult(name, topic_id)
 
 

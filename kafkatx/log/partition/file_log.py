@@ -378,16 +378,18 @@ class FileLog(ReadableLog):
         self._compaction.cancel()
         self._deleter.cancel()
 
-    def close(self) -> Callable[[], None]:
-        """End the use of the log; return what brings it to the disk, to be called in the worker.
+    def close(self, names: set[str]) -> Callable[[], None]:
+        """End the use of the log; return what brings its files to the disk, to be called in the worker.
 
         That raises OSError if it failed: the shutdown is not a clean one then.
+
+        :param names: gets the directories to sync after that; other logs may have the same.
         """
         self._stop()
         self._local.close()
-        sync = self._syncer.finisher()
+        sync = self._syncer.finisher(names)
         write_snapshot = self._snapshots.finisher(
-            Snapshot(self.log_end_offset, self._appender.written_producers())
+            Snapshot(self.log_end_offset, self._appender.written_producers()), names
         )
         note_transactions = self._transactions.finisher()
 

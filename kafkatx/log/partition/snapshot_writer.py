@@ -62,14 +62,20 @@ class SnapshotWriter:
             if cuts == self._cuts():
                 self._location.files.replace(path, data)
 
-    def finisher(self, snapshot: Snapshot) -> Callable[[], None]:
-        """Return what writes the last snapshot of a log that is closed; call it in the worker."""
+    def finisher(self, snapshot: Snapshot, names: set[str]) -> Callable[[], None]:
+        """Return what writes the last snapshot of a log that is closed; call it in the worker.
+
+        :param names: gets the directory if it has to be synced after that.
+        """
         path = self.path(snapshot.offset)
 
         def finish() -> None:
             if snapshot.offset and not self._location.files.exists(path):
-                self._location.files.replace(
-                    path, encode_snapshot(snapshot.states), sync=bool(snapshot.states)
-                )
+                data = encode_snapshot(snapshot.states)
+                if snapshot.states:
+                    self._location.files.replace_file(path, data)
+                    names.add(self._location.directory)
+                else:
+                    self._location.files.replace(path, data, sync=False)
 
         return finish

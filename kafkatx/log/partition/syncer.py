@@ -120,12 +120,14 @@ class Syncer:
             return waiting.addCallback(lambda _: self._begin_sync())
         target, cuts, unsynced = self._log_end_offset(), self._local.cuts, self._local.unsynced()
         self._committing = (target, cuts)
+        names: set[str] = set()
         try:
-            calls = self._calls(unsynced)
+            calls = self._calls(unsynced, names)
         except OSError as error:
             self._local.mark_unsynced(unsynced)
             self._location.report(error, "flushing")
             raise
+        calls += [partial(self._location.files.sync_dir, path) for path in sorted(names, reverse=True)]
         return self._location.worker(partial(self._sync, calls)).addCallbacks(
             self._flushed,
             self._not_flushed,
@@ -133,8 +135,11 @@ class Syncer:
             errbackArgs=(unsynced,),
         )
 
-    def _calls(self, segments: list[LogSegment]) -> list[Callable[[], None]]:
-        """Return the calls that sync these segments and all else; they count as synced from now on."""
+    def _calls(self, segments: list[LogSegment], names: set[str]) -> list[Callable[[], None]]:
+        """Return the calls that sync these segments and all other files; they count as synced from now on.
+
+        :param names: gets the directories to sync after them.
+        """
         location, local = self._location, self._local
         calls: list[Callable[[], None]] = []
         for segment in segments:
@@ -147,9 +152,9 @@ class Syncer:
         if self._epochs.unsynced:
             calls.append(partial(location.files.sync_any, self._epochs.path))
         if local.directory_unsynced or self._epochs.unsynced:
-            calls.append(partial(location.files.sync_dir, location.directory))
+            names.add(location.directory)
         if local.parent_unsynced:
-            calls.append(partial(location.files.sync_dir, os.path.dirname(location.directory)))
+            names.add(os.path.dirname(location.directory))
         self._epochs.unsynced = local.directory_unsynced = local.parent_unsynced = False
         return calls
 
@@ -204,13 +209,15 @@ class Syncer:
 
     # --- closing
 
-    def finisher(self) -> Callable[[], None]:
-        """Return what syncs a log that is closed; call it in the worker.
+    def finisher(self, names: set[str]) -> Callable[[], None]:
+        """Return what syncs the files of a log that is closed; call it in the worker.
 
         It raises OSError if that failed.
+
+        :param names: gets the directories to sync after that.
         """
         log_end_offset = self._log_end_offset()
-        sync = partial(self._sync, self._calls(self._local.unsynced()))
+        sync = partial(self._sync, self._calls(self._local.unsynced(), names))
 
         def finish() -> None:
             sync()

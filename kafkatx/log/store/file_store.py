@@ -45,6 +45,7 @@ from kafkatx.log.store.lifecycle import (
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.log.store.ownership import Found
+from kafkatx.log.store.renames import Renames
 from kafkatx.log.store.unavailable import UnavailableLogs
 from kafkatx.log.store.unrecorded_changes import UnrecordedChanges
 from kafkatx.types import TopicPartition
@@ -61,6 +62,16 @@ class _Entry:
     log: FileLog
     topic_id: uuid.UUID
     log_dir: LogDir
+
+
+@attrs.frozen
+class _Renamed:
+    """The directory of a deleted partition, at its new path."""
+
+    log_dir: LogDir
+    topic_id: uuid.UUID
+    path: str
+    delay_ms: int
 
 
 @implementer(ILogStore)
@@ -104,6 +115,7 @@ class FileLogStore:
         self._unavailable = UnavailableLogs()
         self._descriptors = Descriptors(affordable_segments())
         self._changing = DeferredLock()
+        self._renames = Renames()
         self._mover: Mover | None = None
         self._unrecorded = UnrecordedChanges()
         self._expected: Expected | None = None
@@ -379,25 +391,43 @@ class FileLogStore:
 
     def delete(self, topic_partition: TopicPartition) -> Deferred[None]:
         """See ILogStore. Fires when the directory is renamed; fails with OSError if it cannot be."""
-        return self._changing.run(lambda: Deferred.fromCoroutine(self._delete(topic_partition)))
+        return Deferred.fromCoroutine(self._delete(topic_partition))
 
     async def _delete(self, topic_partition: TopicPartition) -> None:
+        """Rename the directory; sync the name with those of others, and remove it later."""
+        self._renames.begin()
+        renamed: _Renamed | None = None
+        try:
+            renaming = lambda: Deferred.fromCoroutine(self._rename(topic_partition))  # noqa: E731
+            renamed = await self._changing.run(renaming)
+        finally:
+            synced = self._renames.end(None if renamed is None else renamed.log_dir)
+        if renamed is not None and synced is not None:
+            await synced
+            removed = partial(self._unrecorded.removed, renamed.topic_id)
+            renamed.log_dir.remove_later(renamed.path, renamed.delay_ms / 1000, removed)
+
+    async def _rename(self, topic_partition: TopicPartition) -> _Renamed | None:
+        """Rename the directory of a deleted partition; None if there is none.
+
+        :raises OSError: it cannot be renamed.
+        """
         entry = self._entries.get(topic_partition)
         if entry is None:
             unusable = self._unavailable.pop(topic_partition)
-            if unusable is not None and unusable.log_dir.error is None:
-                self._unrecorded.deleting(unusable.topic_id)
-                removed = partial(self._unrecorded.removed, unusable.topic_id)
-                await unusable.log_dir.delete_later(topic_partition, 0, removed)
-                unusable.log_dir.files.checkpoints.unavailable.discard(topic_partition)
-            return
-        if self._mover is not None:
-            self._mover.stop(topic_partition)
-        self._unrecorded.deleting(entry.topic_id)
-        self._forget(entry)
-        delay_ms = entry.log.config.file_delete_delay_ms
-        removed = partial(self._unrecorded.removed, entry.topic_id)
-        await entry.log_dir.delete_later(topic_partition, delay_ms, removed)
+            if unusable is None or unusable.log_dir.error is not None:
+                return None
+            log_dir, topic_id, delay_ms = unusable.log_dir, unusable.topic_id, 0
+        else:
+            if self._mover is not None:
+                self._mover.stop(topic_partition)
+            log_dir, topic_id = entry.log_dir, entry.topic_id
+            delay_ms = entry.log.config.file_delete_delay_ms
+            self._forget(entry)
+        self._unrecorded.deleting(topic_id)
+        path = await log_dir.set_deleted(topic_partition)
+        log_dir.files.checkpoints.unavailable.discard(topic_partition)
+        return _Renamed(log_dir, topic_id, path, delay_ms)
 
     def _forget(self, entry: _Entry) -> None:
         """Remove a log from the store."""

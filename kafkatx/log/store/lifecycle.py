@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
@@ -20,6 +21,9 @@ from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.ownership import Survey
 
 T = TypeVar("T")
+
+MANY, THREADS = 64, 8
+"""From so many syncs on some threads share them: more than disks and file systems can do at once."""
 
 
 def unless_failing(log_dir: LogDir, opening: Deferred[None]) -> Deferred[None]:
@@ -125,12 +129,43 @@ async def close_log_dir(log_dir: LogDir, expected: Expected | None) -> None:
     if not log_dir.files.locked:
         return
     try:
-        finishes = [log.close() for log in log_dir.logs.values()]
-        await log_dir.worker(lambda: [finish() for finish in finishes])
+        names: set[str] = set()
+        finishes = [log.close(names) for log in log_dir.logs.values()]
+        await log_dir.worker(partial(_finish, log_dir, finishes, names))
         await log_dir.worker(saving(log_dir, expected))
         await log_dir.worker(log_dir.files.mark_clean)
     finally:
         log_dir.files.unlock()
+
+
+def _finish(log_dir: LogDir, finishes: Sequence[Callable[[], None]], names: set[str]) -> None:
+    """Bring the files of closed logs to the disk, and then each directory once: theirs, the dir itself last.
+
+    Many logs are finished by some threads at once: a file system brings together to the disk what is synced
+    at the same time.
+
+    :raises OSError: a sync failed.
+    """
+    _each(finishes)
+    directories = sorted(names, reverse=True)
+    _each([partial(log_dir.files.sync_names, path) for path in directories if path != log_dir.path])
+    if log_dir.path in names:
+        log_dir.files.sync_names(log_dir.path)
+
+
+def _each(calls: Sequence[Callable[[], None]]) -> None:
+    """Make calls that wait for the disk, many of them at the same time."""
+    if len(calls) < MANY:
+        for call in calls:
+            call()
+        return
+    with ThreadPoolExecutor(THREADS) as threads:
+        for _ in threads.map(_call, calls):
+            pass
+
+
+def _call(call: Callable[[], None]) -> None:
+    call()
 
 
 async def settle_all(deferreds: Sequence[Deferred[T]]) -> None:

@@ -162,13 +162,12 @@ class LogDir:
         await self.run(stray, f"putting {name} aside")
         self.files.checkpoints.unavailable.discard(name)
 
-    async def delete_later(self, name: TopicPartition, delay_ms: int, removed: Callable[[], None]) -> None:
-        """Rename the directory of a partition that a client has deleted; remove it after a delay.
+    def set_deleted(self, name: TopicPartition) -> Deferred[str]:
+        """Rename the directory of a partition that a client has deleted; the name is not synced yet.
 
-        :raises OSError: it cannot be renamed.
+        :return: fires with the new path; fails with OSError.
         """
-        doomed = await self.run(partial(self.files.put_aside, name), f"deleting {name}")
-        self.remove_later(doomed, delay_ms / 1000, removed)
+        return self.run(partial(self.files.put_aside, name, sync=False), f"deleting {name}")
 
     def remove_later(self, path: str, delay_s: float, removed: Callable[[], None] = _nothing) -> None:
         """Remove a renamed directory after a delay, then call *removed*.

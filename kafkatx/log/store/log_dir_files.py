@@ -291,9 +291,12 @@ class LogDirFiles:
         path = self._join(str(topic_partition), PARTITION_METADATA)
         self._files.replace(path, encode_partition_metadata(topic_id), sync)
 
-    def put_aside(self, topic_partition: TopicPartition) -> str:
-        """Rename a deleted partition's directory to ``...-delete``; return the new path."""
-        return self._rename(str(topic_partition), "delete")
+    def put_aside(self, topic_partition: TopicPartition, sync: bool = True) -> str:
+        """Rename a deleted partition's directory to ``...-delete``; return the new path.
+
+        :param sync: bring the new name to the disk.
+        """
+        return self._rename(str(topic_partition), "delete", sync=sync)
 
     def set_moved(self, topic_partition: TopicPartition) -> str:
         """Rename the directory of a partition that was moved to ``...-moved``; return the new path."""
@@ -318,11 +321,12 @@ class LogDirFiles:
             name=os.path.basename(stray),
         )
 
-    def _rename(self, name: str, kind: str, was: str | None = None) -> str:
+    def _rename(self, name: str, kind: str, was: str | None = None, sync: bool = True) -> str:
         suffix = f".{uuid.uuid4().hex}-{kind}"
         path = self._join((was or name)[: MAX_NAME - len(suffix)] + suffix)
         self._files.rename(self._join(name), path)
-        self._files.sync_dir(self.path)
+        if sync:
+            self._files.sync_dir(self.path)
         return path
 
     def remove_tree(self, path: str) -> None:
@@ -337,7 +341,14 @@ class LogDirFiles:
 
         :raises OSError: it failed.
         """
-        self._files.sync_dir(self.path)
+        self.sync_names(self.path)
+
+    def sync_names(self, path: str) -> None:
+        """Sync the names in the directory of a partition, or in this dir.
+
+        :raises OSError: it failed.
+        """
+        self._files.sync_dir(path)
 
 
 def _new_directory_id() -> str:

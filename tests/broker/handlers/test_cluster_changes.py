@@ -7,6 +7,7 @@ from typing import Any, cast
 import attrs
 from twisted.internet.defer import Deferred
 
+from kafkatx.broker.requests import serial_changes
 from kafkatx.errors import ErrorCode, RequestError
 from kafkatx.interfaces import ILogStore
 from kafkatx.types import ElectionKind, Topic, TopicPartition
@@ -80,7 +81,8 @@ class TopicTests(ClusterWideTestCase):
         self.assertEqual(sorted(name.partition for name in here), [0, 1])
 
     def test_late(self) -> None:
-        """After a creation that is not made in time, others of the request are not tried."""
+        """After a creation that is not made in time, later ones of the request are not tried."""
+        self.patch(serial_changes, "AT_ONCE", 1)
         self.metadata.holding = True
         asked = [create_topics.CreatableTopic(name, 1, 1) for name in ("a", "b")]
         waiting = self.answer(19, 7, create_topics.CreateTopicsRequest(asked, 1000))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred
+from collections.abc import Callable
+from functools import partial
+
+from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.broker.requests import serial_changes
 from kafkatx.broker.requests.serial_changes import SerialChanges
 from kafkatx.errors import ErrorCode, RequestError
 
@@ -43,3 +47,25 @@ class SerialChangesTests(SynchronousTestCase):
         self.assertEqual(self.make("a", ErrorCode.REQUEST_TIMED_OUT), ErrorCode.REQUEST_TIMED_OUT)
         self.assertEqual(self.make("b"), ErrorCode.REQUEST_TIMED_OUT)
         self.assertEqual(self.made, ["a"])
+
+    def test_all(self) -> None:
+        """Changes are begun in order, some at a time; each has its outcome, also one that is refused."""
+        self.patch(serial_changes, "AT_ONCE", 2)
+        waiting: dict[str, Deferred[str]] = {name: Deferred() for name in "abc"}
+        begun: list[str] = []
+
+        def change(name: str) -> Deferred[str]:
+            begun.append(name)
+            return waiting[name]
+
+        pause: Callable[[], Deferred[None]] = lambda: succeed(None)  # noqa: E731
+        making = Deferred.fromCoroutine(
+            self.changes.make_all([partial(change, name) for name in "abc"], pause)
+        )
+        self.assertEqual(begun, ["a", "b"])
+        refused = RequestError(ErrorCode.INVALID_CONFIG)
+        waiting["b"].errback(refused)
+        waiting["a"].callback("A")
+        self.assertEqual(begun, ["a", "b", "c"])
+        waiting["c"].callback("C")
+        self.assertEqual(self.successResultOf(making), ["A", refused, "C"])

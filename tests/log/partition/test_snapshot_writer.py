@@ -70,9 +70,11 @@ class SnapshotWriterTests(SynchronousTestCase):
 
     def test_closed(self) -> None:
         """A closed log gets a last snapshot, unless it is empty or has that one."""
-        self.writer.finisher(Snapshot(0, {}))()
+        names: set[str] = set()
+        self.writer.finisher(Snapshot(0, {}), names)()
         self.assertEqual(os.listdir(self.directory), [])
-        self.writer.finisher(Snapshot(7, states(1)))()
-        self.writer.finisher(Snapshot(7, {}))()
+        self.writer.finisher(Snapshot(7, states(1)), names)()
+        self.writer.finisher(Snapshot(7, {}), names)()
+        self.assertEqual(names, {self.directory})
         with open(self.writer.path(7), "rb") as file:
             self.assertEqual(list(decode_snapshot(file.read())), [1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import uuid
+from collections import Counter
 from typing import Any
 
 from twisted.internet.defer import Deferred, execute
@@ -14,10 +15,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from kafkatx.config.log_config import LogConfig
 from kafkatx.errors import SettingError, StateLost
 from kafkatx.log.checkpoint import LOG_STARTS, decode_generation, decode_offsets
+from kafkatx.log.store import lifecycle
 from kafkatx.log.store.lifecycle import check_any_online, saving, settle_all, survey_all, unless_failing
 from kafkatx.log.store.log_dir import LogDir
 from kafkatx.log.store.log_dir_files import LogDirFiles
 from kafkatx.testing.contracts.partition_log import TP, StoreCase, batch
+from kafkatx.types import TopicPartition
 from tests.log.fakes import QuickFiles, file_store
 from tests.log.store.test_ownership import state
 
@@ -107,6 +110,26 @@ class SavingTests(StoreCase, SynchronousTestCase):
     def make_store(self) -> Any:
         """A store in one dir."""
         return file_store(self.clock, self.mktemp())
+
+    def test_names_once(self) -> None:
+        """A stop syncs the directory of each log once, and the log dir once for all; also with threads."""
+        for many in (1000, 2):
+            self.patch(lifecycle, "MANY", many)
+            synced: list[str] = []
+            self.patch(QuickFiles, "sync_dir", lambda files, path, to=synced: to.append(path))
+            store = file_store(self.clock, self.mktemp())
+            self.result(store.open(lambda topic: LogConfig()))
+            names = [TopicPartition("t", number) for number in range(4)]
+            for name in names:
+                log = self.result(store.create(name, uuid.uuid4(), LogConfig()))
+                self.put(log, batch([b"x"], producer=(1, 0, 0)))
+            (log_dir,) = store.dirs
+            synced.clear()
+            self.result(store.close())
+            counts = Counter(os.path.basename(path) for path in synced if path != log_dir.path)
+            self.assertEqual(counts, {str(name): 1 for name in names})
+            of_logs = synced[: synced.index(log_dir.path)]
+            self.assertEqual(len(of_logs), len(names))
 
     def test_arriving(self) -> None:
         """Checkpoints have the logs of a dir, and those that are being moved into it."""

@@ -48,7 +48,7 @@ DAY_MS = 1_700_000_000_000
 class LogDir:
     """One of the log dirs of a machine (``ILogDir``)."""
 
-    def __init__(self, machine: str, number: int, noted: int) -> None:
+    def __init__(self, machine: str, number: int, noted: int = 0) -> None:
         self.noted = noted
         self.path = f"/{machine}.{number}"
         self.directory_id = f"directory-{machine}.{number}"

@@ -68,6 +68,7 @@ class WheelTests(_Sandbox):
             *(self.source / CONSOLE_PAGES).rglob("*.*"),
             *(package / "pages").glob("*.md"),
             *(package / "pages/client").glob("*.md"),
+            *(path for path in (package / "pages/examples").rglob("*.*") if path.is_file()),
             *(path for path in (package / "samples").rglob("*") if path.is_file()),
         ]
         modules = [

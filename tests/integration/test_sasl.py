@@ -237,6 +237,7 @@ class ClientTests(SaslTestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout + done.stderr
 
+        self.assertIn("state\tready\n", run("status"))
         shown = run("users", "add", "bob")
         self.assertEqual(
             run("users", "list"),

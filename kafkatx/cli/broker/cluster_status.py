@@ -88,14 +88,18 @@ def ask_broker(bootstrap: str, timeout_s: float) -> ClusterStatus:
     :param timeout_s: the time to wait for a connection, and for each reply.
     :raises ConnectionFailed: none answers.
     :raises RequestError: it refuses.
-    :raises SettingError: *bootstrap* is malformed.
+    :raises SettingError: *bootstrap* is malformed, or a setting of ``--command-config`` is wrong.
     """
     from kafkatx.blocking.connection import Connection
+    from kafkatx.blocking.security import dial_with
+    from kafkatx.cli.options.cluster import command_config
     from kafkatx.clientcore.bootstrap import parse_bootstrap
     from kafkatx.clientcore.errors import ConnectionFailed
 
+    connect_socket = dial_with(command_config())
+
     def dial(host: str, port: int) -> Connection:
-        return Connection(host, port, timeout_s=timeout_s, connect_timeout_s=timeout_s)
+        return Connection(host, port, timeout_s=timeout_s, connect_timeout_s=timeout_s, dial=connect_socket)
 
     addresses = parse_bootstrap(bootstrap)
     for number, (host, port) in enumerate(addresses, 1):

@@ -14,7 +14,7 @@ from kafkatx.cli.broker.cluster_status import ClusterStatus, LogDirStatus, NodeS
 from kafkatx.cli.broker.lock_holder import find_broker, find_holder, uptime_s
 from kafkatx.cli.broker.settings import data_directory
 from kafkatx.cli.broker.stop import running_broker
-from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, last_given
+from kafkatx.cli.options.cluster import DEFAULT_BOOTSTRAP, bootstrap_given, command_config_option
 from kafkatx.cli.options.numbers import FiniteRange
 from kafkatx.cli.output.terminal import interactive, print_rows, say, show, show_json
 from kafkatx.daemon.process_file import ProcessNote, read_note
@@ -47,9 +47,10 @@ class LocalProcess:
     metavar="HOST:PORT",
     envvar="KAFKATX_BOOTSTRAP",
     show_envvar=True,
-    callback=last_given,
+    callback=bootstrap_given,
     help="Ask the broker at this address.",
 )
+@command_config_option()
 @click.option("--data", metavar="DIR", help="Ask the broker of this data directory.")
 @click.option("--config", metavar="FILE", help="Ask the broker of this settings file's data directory.")
 @click.option(
@@ -65,8 +66,8 @@ def status(bootstrap: str | None, data: str | None, config: str | None, timeout:
     """Show whether a broker is ready, its version, process, listeners and log dirs.
 
     In a cluster of several brokers it shows all of them. The exit status is 0 if the broker serves clients
-    and 1 if not. Without -b, --data and --config it is the broker of ./data, if one runs there, or else the
-    one at 127.0.0.1:9092.
+    and 1 if not. Without -b, --data, --config and bootstrap.servers in the file of --command-config it is the
+    broker of ./data, if one runs there, or else the one at 127.0.0.1:9092.
     """
     try:
         process, found = _find(bootstrap, data, config, timeout)

@@ -46,7 +46,7 @@ def cluster_options(command: F) -> F:
         envvar="KAFKATX_BOOTSTRAP",
         show_default=True,
         show_envvar=True,
-        callback=_bootstrap,
+        callback=bootstrap_given,
         help="Addresses of some brokers of the cluster.",
     )
     timeout = click.option(
@@ -58,10 +58,11 @@ def cluster_options(command: F) -> F:
         callback=last_given,
         help="Time to wait for a broker's reply.",
     )
-    return bootstrap(timeout(_command_config()(command)))
+    return bootstrap(timeout(command_config_option()(command)))
 
 
-def _command_config(hidden: bool = False) -> Callable[[F], F]:
+def command_config_option(hidden: bool = False) -> Callable[[F], F]:
+    """Return the decorator that adds ``--command-config``; it is not passed to the command."""
     return click.option(
         "--command-config",
         metavar="FILE",
@@ -93,7 +94,7 @@ def _read_properties(ctx: click.Context, option: click.Parameter, path: str | No
         _properties.update(read_properties(path))
 
 
-def _bootstrap(ctx: click.Context, option: click.Parameter, value: str) -> str:
+def bootstrap_given(ctx: click.Context, option: click.Parameter, value: V) -> V | str:
     """Return the addresses of ``-b``, else of the environment, of ``--command-config``, or the default."""
     found = last_given(ctx, option, value)
     given = f"kafkatx.{option.name}" in ctx.meta
@@ -130,7 +131,7 @@ def group_options(hidden: bool = True) -> Callable[[F], F]:
     )
 
     def decorate(command: F) -> F:
-        return bootstrap(timeout(_command_config(hidden)(command)))
+        return bootstrap(timeout(command_config_option(hidden)(command)))
 
     return decorate
 

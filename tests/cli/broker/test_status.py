@@ -111,6 +111,19 @@ class StatusTests(SynchronousTestCase):
         self.assertEqual(self.asked[-1], "127.0.0.1:5")
         self.assertIn("give one of them", str(self.invoke("-b", "x:1", "--data", self.dir).exception))
 
+    def test_command_config(self) -> None:
+        """The file's addresses go before ./data; -b, --data and the environment go before the file's."""
+        self.holder = Holder(1)
+        ProcessNote(1, "1", "127.0.0.1:5").write(self.dir)
+        path = self.mktemp()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("bootstrap.servers=f:1,f:2\n")
+        self.invoke("--command-config", path)
+        self.invoke("--command-config", path, "-b", "b:1")
+        self.invoke("--command-config", path, "--data", self.dir)
+        self.invoke("--command-config", path, KAFKATX_BOOTSTRAP="e:1")
+        self.assertEqual(self.asked, ["f:1,f:2", "b:1", "127.0.0.1:5", "e:1"])
+
     def test_not_ready(self) -> None:
         """A broker that does not answer is one line and exit status 1, in JSON too."""
         done = self.invoke("-b", "nobody:1")

@@ -252,13 +252,14 @@ class Consumer:
     async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None) -> None:
         """Commit offsets; without arguments the positions after all delivered records.
 
-        Fires when they are committed. Fails with CommitFailed if the partitions are assigned to other members
-        now, with RequestError, or with ConnectionFailed. A consumer that was removed from its group, by
-        ``max.poll.interval.ms`` for example, has no partitions any more: the next call without arguments
-        fails with CommitFailed and names those that it had. A listener may also commit while :meth:`close`
-        revokes partitions.
+        Fires when they are committed. Fails with NotStarted, with CommitFailed if the partitions are assigned
+        to other members now, with RequestError, or with ConnectionFailed. A consumer that was removed from
+        its group, by ``max.poll.interval.ms`` for example, has no partitions any more: the next call without
+        arguments fails with CommitFailed and names those that it had. A listener may also commit while
+        :meth:`close` revokes partitions.
         """
         self._check_not_ended()
+        self._parts.poller.check_started()
         if offsets is None:
             self._parts.rebalance_callbacks.check_positions()
             wanted = self._subscriptions.positions()

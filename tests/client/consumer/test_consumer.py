@@ -46,7 +46,7 @@ class AssignTests(ConsumerTestCase):
         self.assertEqual(consumer.highwater(T0), 3)
 
     def test_not_started(self) -> None:
-        """Calls that need records or a position fail at once before start(), and say what to do."""
+        """Calls that need records, a position or a broker fail at once before start(), and say what to do."""
 
         async def first(records: Consumer) -> Any:
             return await anext(aiter(records))
@@ -59,6 +59,8 @@ class AssignTests(ConsumerTestCase):
             consumer.next_delivery(),
             consumer.process(print),
             consumer.position(T0),
+            consumer.commit(),
+            consumer.commit({T0: 1}),
             Deferred.fromCoroutine(first(consumer)),
         ):
             self.assertIn("the consumer is not started", str(self.failureResultOf(asked, NotStarted).value))

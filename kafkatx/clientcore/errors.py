@@ -215,7 +215,15 @@ class NotAssigned(KafkaTXError):
 
 def describe(code: ErrorCode) -> str:
     """Return a code in words, for example ``message too large``, for replies without a message."""
-    return code.name.lower().replace("_", " ")
+    return _IN_WORDS.get(code) or code.name.lower().replace("_", " ")
+
+
+_IN_WORDS = {
+    ErrorCode.INVALID_TOPIC_EXCEPTION: (
+        "the name is not allowed, or differs from another topic's in dots and underscores alone"
+    ),
+}
+"""What codes mean whose names do not say it. Metadata has no message, so that a client can know no more."""
 
 
 _FATAL = frozenset(

@@ -80,7 +80,7 @@ class ClientLogin:
             )
         if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
             raise AuthenticationFailed(
-                "the broker expects no login at this listener, or none now: see security.protocol",
+                "the broker expects no login at this listener: see security.protocol",
                 ErrorCode.ILLEGAL_SASL_STATE,
             )
         _check(response.error_code, None, self.mechanism)

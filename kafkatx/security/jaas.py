@@ -146,14 +146,14 @@ def _entry(found: list[Token]) -> LoginModule:
 def tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a text.
 
-    :raises JaasError: a line cannot be read.
+    :raises JaasError: a quote or a comment has no end.
     """
     position = 0
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None:
             line = text.count("\n", 0, position) + 1
-            raise JaasError(f"line {line} cannot be read")
+            raise JaasError(f"a quote or a comment that begins in line {line} has no end")
         position = found.end()
         if found["skip"] is not None:
             continue

@@ -14,6 +14,7 @@ from kafkatx.clientcore.errors import (
     RequestTimedOut,
     UnknownTopic,
     check,
+    describe,
     fatal,
     retriable,
 )
@@ -21,6 +22,11 @@ from kafkatx.errors import ErrorCode, RequestError
 
 
 class ErrorTests(SynchronousTestCase):
+    def test_describe(self) -> None:
+        """A code is described by its name, or by what it means where the name does not say it."""
+        self.assertEqual(describe(ErrorCode.MESSAGE_TOO_LARGE), "message too large")
+        self.assertIn("differs from another topic's", describe(ErrorCode.INVALID_TOPIC_EXCEPTION))
+
     def test_retriable(self) -> None:
         """Broken connections and retriable codes are retried, final errors are not."""
         self.assertTrue(retriable(ConnectionFailed("x")))

@@ -63,6 +63,11 @@ class EntryTests(SynchronousTestCase):
             error = self.assertRaises(JaasError, parse_entry, text, "PLAIN")
             self.assertNotIn("sesame", str(error))
 
+    def test_quote_without_end(self) -> None:
+        """The message says what is missing, and in which line it begins."""
+        error = self.assertRaises(JaasError, parse_entry, f"{PLAIN} required\nusername='me;", "PLAIN")
+        self.assertEqual(str(error), "a quote or a comment that begins in line 2 has no end")
+
     def test_no_secret_shown(self) -> None:
         """Options are not in the text for logs."""
         self.assertNotIn("alice", repr(parse_entry(ENTRY, "PLAIN")))

@@ -140,7 +140,7 @@ def alter(
         ClientMetrics(cluster).alter(name, values)
     if generate_name:
         print_rows([(name,)])
-    say(f"subscription {name} was changed; clients see it with their next push")
+    say(f"subscription {name} was changed; clients see it with their next push, or when they connect")
 
 
 def _generated() -> str:

@@ -22,7 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.client.registry import coders
 from kafkatx.records.builder import encode_headers
-from kafkatx.schemas.messages.protobuf.protobuf_format import as_dict
+from kafkatx.schemas.messages.protobuf.message_values import as_dict
 from kafkatx.schemas.types import Reference, Schema, SchemaType
 from tests.client.registry.sync_registry import (
     SyncRegistry,

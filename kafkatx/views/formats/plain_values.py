@@ -40,7 +40,7 @@ def plain_value(value: object, depth: int = 0) -> object:
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
     if hasattr(value, "DESCRIPTOR"):
-        from kafkatx.schemas.messages.protobuf.protobuf_format import as_dict
+        from kafkatx.schemas.messages.protobuf.message_values import as_dict
 
         return plain_value(as_dict(value), depth)
     return str(value)

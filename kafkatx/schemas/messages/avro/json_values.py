@@ -129,7 +129,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Decimal):
         return str(value)
     if hasattr(value, "DESCRIPTOR"):
-        from kafkatx.schemas.messages.protobuf.protobuf_format import as_dict
+        from kafkatx.schemas.messages.protobuf.message_values import as_dict
 
         return as_dict(value)
     return str(value)

@@ -125,7 +125,8 @@ def _read_decimal(data: bytes, schema: Any, other: Any) -> Decimal:
     """
     unscaled = int.from_bytes(data, "big", signed=True)
     precision = schema["precision"]
-    if not -(limit := _power(precision)) < unscaled < limit:
+    # A byte is less than three digits: the power is never larger than the data, whatever a schema says.
+    if precision < 3 * len(data) and not -(limit := _power(precision)) < unscaled < limit:
         raise ValueError(f"a decimal with more digits than its precision, {precision}")
     return Decimal(unscaled).scaleb(-schema["scale"], _context(precision))
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from kafkatx.schemas.messages.errors import BadPayload
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _GOOGLE = "google.protobuf."
 _DEEPEST = 100
@@ -19,10 +21,21 @@ def _time(message: Any) -> datetime | None:
         return None
 
 
-def _json(message: Any) -> str:
-    from google.protobuf.json_format import MessageToDict
+def as_dict(message: Any) -> Any:
+    """Return a message as a dict of JSON, with the names of the schema.
 
-    found = MessageToDict(message, preserving_proto_field_name=True)
+    :raises BadPayload: it has no JSON: a time beyond the year 9999, or an Any of an unknown type.
+    """
+    from google.protobuf.json_format import Error, MessageToDict
+
+    try:
+        return MessageToDict(message, preserving_proto_field_name=True)
+    except (Error, TypeError, ValueError) as error:
+        raise BadPayload(f"a message {message.DESCRIPTOR.full_name} without JSON: {error}") from error
+
+
+def _json(message: Any) -> str:
+    found = as_dict(message)
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 

@@ -227,10 +227,3 @@ def _message(kind: Any, value: Any) -> Any:
             return ParseDict(fields, kind())
     except (ParseError, ValueError, TypeError) as error:
         raise BadValue(f"the value does not match {kind.DESCRIPTOR.full_name}: {error}") from error
-
-
-def as_dict(message: Any) -> Any:
-    """Return a message as a dict of JSON, with the names of the schema."""
-    from google.protobuf.json_format import MessageToDict
-
-    return MessageToDict(message, preserving_proto_field_name=True)

@@ -49,5 +49,21 @@ class AnnotationTests(SynchronousTestCase):
         self.assertEqual(value, Decimal((0, (9,) * 60, -30)))
         self.assertRaises(ValueError, converted, leaf, (10**60).to_bytes(26, "big"))
 
+    def test_precision_beyond_the_data(self) -> None:
+        """A precision that no record can fill costs nothing; other numbers are compared with it."""
+        self.assertEqual(str(converted(decimal_of(10**9, 10**9), b"\5")), "5E-1000000000")
+        self.assertEqual(converted(decimal_of(10**9), b""), 0)
+        for precision, number in ((2, 99), (2, -99), (4, 9999), (5, 32767)):
+            leaf = decimal_of(precision)
+            self.assertEqual(converted(leaf, number.to_bytes(2, "big", signed=True)), number)
+        for number in (100, -100):
+            self.assertRaises(ValueError, converted, decimal_of(2), number.to_bytes(1, "big", signed=True))
+
 
 WIDE = {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 30}
+
+
+def decimal_of(precision: int, scale: int = 0) -> dict[str, Any]:
+    """Return the schema of a decimal for fastavro's reader."""
+    text = json.dumps({**WIDE, "precision": precision, "scale": scale})
+    return {"type": "bytes", **reading_annotation(parse(Schema(text), {}))}

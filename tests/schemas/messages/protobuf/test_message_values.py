@@ -7,8 +7,9 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.schemas.messages.errors import BadPayload
 from kafkatx.schemas.messages.protobuf.message_classes import MessageClasses
-from kafkatx.schemas.messages.protobuf.message_values import fields_of
+from kafkatx.schemas.messages.protobuf.message_values import as_dict, fields_of
 from kafkatx.schemas.types import Schema, SchemaType
 
 TEXT = """syntax = "proto3";
@@ -79,3 +80,18 @@ class FieldsTests(SynchronousTestCase):
             inner = inner.deeper
             inner.id = 1
         self.assertRaises(ValueError, fields_of, message)
+
+
+class JsonTests(SynchronousTestCase):
+    def test_no_json(self) -> None:
+        """An Any of an unknown type and a time beyond the year 9999 are faults of their message."""
+        text = (
+            'syntax = "proto3"; import "google/protobuf/any.proto"; import "google/protobuf/timestamp.proto";'
+        )
+        text += "message A { google.protobuf.Any any = 1; google.protobuf.Timestamp at = 2; }"
+        kind: Any = MessageClasses(Schema(text, SchemaType.PROTOBUF), {}).at((0,))
+        unknown, late = kind(any={"type_url": "xy", "value": b"1"}), kind()
+        late.at.seconds = 1 << 50
+        self.assertIn("a message A without JSON", str(self.assertRaises(BadPayload, as_dict, unknown)))
+        self.assertRaises(BadPayload, as_dict, late)
+        self.assertRaises(BadPayload, fields_of, unknown)

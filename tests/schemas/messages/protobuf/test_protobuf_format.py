@@ -9,7 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from kafkatx.schemas.framing import encode_indexes
 from kafkatx.schemas.messages.errors import BadPayload, BadValue
-from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat, as_dict
+from kafkatx.schemas.messages.protobuf.message_values import as_dict
+from kafkatx.schemas.messages.protobuf.protobuf_format import ProtobufFormat
 from kafkatx.schemas.messages.reader_schema import ReaderSchema
 from kafkatx.schemas.types import InvalidSchema, Schema, SchemaType
 from tests.schemas.messages.orders import TEXT, classes

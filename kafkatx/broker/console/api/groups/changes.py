@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from kafkatx.acls import AclOperation, ResourceType
 from kafkatx.broker.console.api.bodies import Fields
@@ -25,6 +25,9 @@ from kafkatx.wire.messages.offset_commit import (
 
 MOST_NAMED = 5
 MOST_PARTITIONS = 10_000
+Scope: TypeAlias = Sequence[tuple[str, list[int] | None]]
+"""Topics and their partitions; None: all of the topic's."""
+
 JOINED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
 """Errors of a commit without membership where the group has members."""
 
@@ -57,6 +60,19 @@ def routes(parts: ConsoleParts) -> Sequence[Route]:
     ]
 
 
+def _scope(fields: Fields) -> Scope | None:
+    """Return the chosen topics; None if the request names no scope.
+
+    :raises ConsoleError: it is malformed, or an empty list, which chooses nothing and must not mean all.
+    """
+    if fields.raw("scope") is None:
+        return None
+    scope = [(one.text("topic"), one.numbers("partitions")) for one in fields.children("scope")]
+    if not scope:
+        raise invalid("scope: name at least one topic, or leave it out for all partitions with offsets")
+    return scope
+
+
 class _Changes:
     def __init__(self, parts: ConsoleParts) -> None:
         self._parts = parts
@@ -65,7 +81,7 @@ class _Changes:
         """Reset offsets, or tell what would change."""
         fields = Fields.of(call)
         target = read_target(fields.raw("to"))
-        scope = [(one.text("topic"), one.numbers("partitions")) for one in fields.children("scope")]
+        scope = _scope(fields)
         if fields.flag("preview"):
             return {"changes": _rows(*await self._plan(call, group_id, scope, target))}
         with self._parts.actions.change(call, "reset offsets", f"group {group_id}: to {target}"):
@@ -74,7 +90,7 @@ class _Changes:
         return {"changes": _rows(before, after)}
 
     async def _plan(
-        self, call: Call, group_id: str, scope: Sequence[tuple[str, list[int] | None]], target: Any
+        self, call: Call, group_id: str, scope: Scope | None, target: Any
     ) -> tuple[Offsets, Mapping[TopicPartition, int]]:
         """Return the offsets of now and those to be.
 
@@ -83,7 +99,7 @@ class _Changes:
         details = GroupDetails(self._parts, call, group_id)
         _check_inactive(group_id, await details.describe())
         before = await offsets_of(self._parts, call, group_id, details.node)
-        names = self._names(call, scope) if scope else list(before)
+        names = list(before) if scope is None else self._names(call, scope)
         if not names:
             raise invalid(f"group {group_id[:300]!r} has no offsets: name topics in the scope")
         if len(names) > MOST_PARTITIONS:
@@ -92,17 +108,17 @@ class _Changes:
         after = await Targets(self._parts, call).find(names, target, current)
         return before, after
 
-    def _names(self, call: Call, scope: Sequence[tuple[str, list[int] | None]]) -> list[TopicPartition]:
+    def _names(self, call: Call, scope: Scope) -> list[TopicPartition]:
         names: dict[TopicPartition, None] = {}
         for name, numbers in scope:
             if not self._parts.sees(call, AclOperation.DESCRIBE, ResourceType.TOPIC, name):
                 raise of_code(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, f"topic {name[:300]!r}")
             topic: Topic | None = self._parts.broker.metadata.state.topics.get(name)
             count = 0 if topic is None else len(topic.partitions)
-            if topic is None or any(number >= count for number in numbers or ()):
-                raise ConsoleError(
-                    404, "UNKNOWN_TOPIC_OR_PARTITION", f"topic {name[:300]!r} has no such partition"
-                )
+            missing = [number for number in numbers or () if number >= count]
+            if topic is None or missing:
+                told = f"no partition {missing[0]} in" if topic is not None else "no"
+                raise ConsoleError(404, "UNKNOWN_TOPIC_OR_PARTITION", f"there is {told} topic {name[:300]!r}")
             names.update(
                 {TopicPartition(name, one): None for one in (range(count) if numbers is None else numbers)}
             )

@@ -58,6 +58,13 @@ class ChangesTests(GroupCase):
         for scope in ([{"topic": "no"}], [{"topic": "t", "partitions": [2]}]):
             self.refused(self.reset("earliest", scope, 404))
 
+    def test_empty_scope(self) -> None:
+        """An empty list of topics chooses nothing: it is refused, and never stands for all partitions."""
+        self.commit("g", 3)
+        for preview in (True, False):
+            self.refused(self.reset("latest", [], 400, preview))
+        self.assertEqual(self.committed(), {"t-0": "3"})
+
     def test_active(self) -> None:
         """A group with members is left alone, and they are named; also one that they join meanwhile."""
         self.join("g", "t", [0])

@@ -2,7 +2,7 @@
 import { html, useState } from "../../core/dom.js";
 import { api, path } from "../../core/api.js";
 import { useAction } from "../../core/resource.js";
-import { count } from "../../core/text.js";
+import { count, plural } from "../../core/text.js";
 import { FormDialog } from "../../parts/dialog.js";
 import { CheckField, Field, SelectField, TextField } from "../../parts/form.js";
 import { Failure, Remark } from "../../parts/page.js";
@@ -104,7 +104,7 @@ export function ResetDialog({ group, only = null, onDone, onClose }) {
     beside=${html`<button type="button" class="button left" disabled=${!ready || preview.busy}
       onClick=${() => preview.run()}>Show what changes</button>`}>
     ${group.members.length > 0 && html`<${Remark} tone="warning">
-      The group has ${group.members.length} members. Stop them first: the broker refuses a reset while they read.<//>`}
+      The group has ${plural(group.members.length, "member")}. Stop them first: the broker refuses a reset while they read.<//>`}
     <${Where} kind=${kind} value=${value} setKind=${again(setKind)} setValue=${again(setValue)} />
     ${topics.length > 1 &&
     html`<fieldset class="headers-form"><legend>Topics</legend>

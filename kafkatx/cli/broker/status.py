@@ -183,7 +183,9 @@ def _process_fields(process: LocalProcess | None) -> dict[str, object]:
 def _rows(process: LocalProcess | None, found: ClusterStatus) -> Iterator[tuple[str, str]]:
     note = None if process is None else process.note
     yield "state", "ready"
-    yield "version", "unknown: it runs on another machine or in memory" if note is None else note.version
+    hidden = found.missing_rights and not found.log_dirs
+    why = "log dirs are not shown" if hidden else "it runs on another machine or in memory"
+    yield "version", f"unknown: {why}" if note is None else note.version
     if process is not None:
         yield "process", str(process.pid)
         running_s = uptime_s(process.pid)

@@ -111,6 +111,13 @@ class StatusTests(SynchronousTestCase):
         self.assertEqual(self.asked[-1], "127.0.0.1:5")
         self.assertIn("give one of them", str(self.invoke("-b", "x:1", "--data", self.dir).exception))
 
+    def test_why_without_version(self) -> None:
+        """A version is unknown for another reason if the user has no right to see the log dirs."""
+        self.assertIn("version\tunknown: it runs on another machine", self.invoke("-b", "h:1").output)
+        hidden = attrs.evolve(FOUND, log_dirs=[], missing_rights=["log dirs need Describe on the cluster"])
+        self.patch(module, "ask_broker", lambda bootstrap, timeout_s: hidden)
+        self.assertIn("version\tunknown: log dirs are not shown", self.invoke("-b", "h:1").output)
+
     def test_command_config(self) -> None:
         """The file's addresses go before ./data; -b, --data and the environment go before the file's."""
         self.holder = Holder(1)

@@ -15,6 +15,9 @@ from twisted.python.failure import Failure
 
 from kafkatx.fair_shares import FairPlaces, FairQueue
 
+MOST_BEHIND = 10_000
+"""Keys that are known to go behind others; beyond that the oldest is forgotten."""
+
 
 class TooManyWaiting(Exception):
     """Too much work of one key waits already: it has to try again later."""
@@ -40,7 +43,8 @@ class FairTurns:
 
     Work whose caller has cancelled it is never begun. Work that has begun keeps its turn until it ends, since
     a thread cannot be stopped; with *cancels* it is cancelled, too. A key with too much that waits is refused
-    at once. If too much waits in all, the key with most gives way.
+    at once. If too much waits in all, the key with most gives way. A key that was put behind has every second
+    turn at most while others wait: however many such keys there are, others need not wait for all of them.
 
     :param most: work that is done at the same time.
     :param most_of_key: work of one key that waits.
@@ -61,6 +65,8 @@ class FairTurns:
         self._of_key: dict[Hashable, FairPlaces[_Turn]] = {}
         self._running = 0
         self._going_on = False
+        self._behind: dict[Hashable, None] = {}
+        self._was_behind = False
 
     def __len__(self) -> int:
         """Return the number of calls that wait."""
@@ -96,6 +102,14 @@ class FairTurns:
         turn.done.addErrback(self._drop, turn)
         return turn.done
 
+    def put_behind(self, key: Hashable, behind: bool) -> None:
+        """Put a key behind others from now on, or no more."""
+        self._behind.pop(key, None)
+        if behind:
+            self._behind[key] = None
+            if len(self._behind) > MOST_BEHIND:
+                del self._behind[next(iter(self._behind))]
+
     def _make_room(self, places: FairPlaces[_Turn], key: Hashable) -> bool:
         """Return True if there is a place for *key*: one of a key with more may have to leave."""
         crowd = places.crowded(key)
@@ -129,7 +143,12 @@ class FairTurns:
         """Return True if a key may have another turn, beside those that are kept for others."""
         return self._running_of.get(key, 0) < self.most - self._kept
 
+    def _may_begin_first(self, key: Hashable) -> bool:
+        """Return True if a key may have this turn, and need not go behind others."""
+        return not (self._was_behind and key in self._behind) and self._may_begin(key)
+
     def _begin(self, turn: _Turn) -> None:
+        self._was_behind = turn.key in self._behind
         self._running += 1
         self._running_of[turn.key] = self._running_of.get(turn.key, 0) + 1
         turn.working = maybeDeferred(turn.call)
@@ -155,7 +174,7 @@ class FairTurns:
         self._going_on = True
         try:
             while self._running < self.most:
-                turn = self._queue.pop_of(self._may_begin)
+                turn = self._queue.pop_of(self._may_begin_first) or self._queue.pop_of(self._may_begin)
                 if turn is None:
                     break
                 self._leave(turn)

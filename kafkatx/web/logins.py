@@ -2,8 +2,8 @@
 
 A client sends its password or token with each request, and checking one takes milliseconds, on purpose. So a
 login that was right counts for :data:`KEPT_S` more, and a user who is removed can go on for that long; only a
-keyed digest of it is kept. A client waits for the answer to a wrong one; addresses have turns of checks, and
-the check of a client that has gone is dropped.
+keyed digest of it is kept. A client waits for the answer to a wrong one, and the check of a client that has
+gone is dropped. There is no queue here: checkers take turns of what is scarce for them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from kafkatx.net.admission.limits import network_of
-from kafkatx.net.fair_turns import FairTurns, TooManyWaiting
+from kafkatx.net.fair_turns import TooManyWaiting
 from kafkatx.net.limited_log import LimitedLog
 from kafkatx.net.requests import NOBODY, Session
 from kafkatx.web.calls import Call, WebError
@@ -37,9 +36,6 @@ KEPT_S = 10.0
 
 MOST_KEPT = 1000
 """Logins that are kept; above it the oldest is checked again."""
-
-MOST_CHECKS, MOST_OF_CLIENT = 64, 16
-"""Different logins that are checked at the same time, and those of one address that wait for that."""
 
 FOR_PRINCIPAL = "x-forward-principal"
 """The header in which a broker that forwards a request tells the principal of the client,
@@ -84,7 +80,6 @@ class Logins:
         self._key = secrets.token_bytes(32)
         self._kept: dict[bytes, tuple[float, str, float]] = {}
         self._checks: dict[bytes, _Check] = {}
-        self._turns = FairTurns(MOST_CHECKS, MOST_OF_CLIENT, cancels=True)
         self._forgotten = 0
 
     async def session(self, call: Call) -> Session:
@@ -142,7 +137,7 @@ class Logins:
         if not check.waiting:
             del self._checks[key]
             return
-        check.running = self._turns.run(network_of(client), partial(self._checked, attempt, client))
+        check.running = Deferred.fromCoroutine(self._check(attempt, client))
         check.running.addBoth(self._ended, key, check)
 
     def _left(self, key: bytes, check: _Check, waiting: Deferred[Login]) -> None:
@@ -150,9 +145,6 @@ class Logins:
         check.waiting.remove(waiting)
         if not check.waiting and check.running is not None:
             check.running.cancel()
-
-    def _checked(self, attempt: Attempt, client: str) -> Deferred[Login | WebError]:
-        return Deferred.fromCoroutine(self._check(attempt, client))
 
     async def _check(self, attempt: Attempt, client: str) -> Login | WebError:
         try:
@@ -165,8 +157,10 @@ class Logins:
                 reason=f": {failed}" if str(failed) else "",
             )
             error = self._refused("the login is wrong, or has expired")
-        except (TooManyWaiting, CancelledError):
+        except CancelledError:
             return _too_many()
+        except TooManyWaiting:
+            error = _too_many()  # not at once: it would try again at once
         except Exception:
             self._log.failure("a login over HTTP could not be checked")
             error = WebError(503, "the login cannot be checked now: try again", headers=_SOON)

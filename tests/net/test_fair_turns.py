@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.net import fair_turns
 from kafkatx.net.fair_turns import FairTurns, TooManyWaiting
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -51,6 +52,23 @@ class FairTurnsTests(SynchronousTestCase):
         self.assertEqual(self.end_all(), ["first", "a1", "b1", "c1", "a2", "a3"])
         self.assertEqual([self.successResultOf(one) for one in waiting], ["done"] * 5)
         self.assertEqual((len(self.turns), self.turns.running), (0, 0))
+
+    def test_behind(self) -> None:
+        """Keys that were put behind have every second turn at most while others wait."""
+        for key in ("b", "c"):
+            self.turns.put_behind(key, True)
+        for key, name in (("b", "b1"), ("c", "c1"), ("d", "d1"), ("d", "d2"), ("e", "e1")):
+            self.run_work(key, name)
+        self.assertEqual(self.end_all(), ["first", "b1", "d1", "c1", "e1", "d2"])
+
+    def test_behind_no_more(self) -> None:
+        """A key goes behind others until it is let go again, or is one of too many."""
+        self.patch(fair_turns, "MOST_BEHIND", 1)
+        for key, behind in (("b", True), ("c", True), ("c", True), ("d", True), ("d", False)):
+            self.turns.put_behind(key, behind)
+        for key in ("b", "c", "d", "e"):
+            self.run_work(key, key)
+        self.assertEqual(self.end_all(), ["first", "b", "c", "d", "e"])
 
     def test_left(self) -> None:
         """Work whose caller has gone is never begun; what has begun keeps its turn."""

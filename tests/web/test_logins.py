@@ -12,14 +12,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.net.fair_turns import TooManyWaiting
 from kafkatx.net.requests import Session
 from kafkatx.web.calls import Answer, Call, WebError
 from kafkatx.web.logins import (
     FOR_PRINCIPAL,
     KEPT_S,
-    MOST_CHECKS,
     MOST_KEPT,
-    MOST_OF_CLIENT,
     Certificates,
     Logins,
 )
@@ -173,30 +172,29 @@ class LoginsTests(SynchronousTestCase):
                 self.assertEqual(self.successResultOf(asked), Login("User:ann", left_s))
         self.assertEqual((len(self.checks), self.logins.names), (2, ["basic", "bearer"]))
 
-    def test_limits(self) -> None:
-        """A limited number of logins is checked at the same time; others wait, and addresses have turns."""
+    def test_too_many(self) -> None:
+        """A login whose check is refused may be tried again; it is told after a delay, too."""
         self.held = []
-        waiting = [self.begin(basic("ann", str(number))) for number in range(MOST_CHECKS + MOST_OF_CLIENT)]
-        error = self.refused(basic("ben", "p"))  # of the same address: it takes the place of the last
+        waiting = self.begin(basic("ann", "p"))
+        self.held[0].errback(TooManyWaiting())
+        self.assertNoResult(waiting)
+        self.clock.advance(0.1)
+        error = self.failureResultOf(waiting, WebError).value
         self.assertEqual((error.status, error.headers["Retry-After"]), (503, "1"))
-        self.begin(basic("cid", "p"), "another")
-        self.assertEqual(len(self.checks), MOST_CHECKS)
-        for _ in range(2):
-            self.held.pop(0).callback(Login("User:ann"))
-        self.assertEqual(self.checks[MOST_CHECKS:], ["ann", "cid"])
-        self.successResultOf(waiting[0])
 
     def test_left(self) -> None:
-        """A check that no request waits for any more is dropped, also before it has begun."""
+        """A check that no request waits for any more is cancelled, also before it has begun."""
         self.held = []
-        waiting = [self.begin(basic("ann", str(number))) for number in range(MOST_CHECKS + 1)]
-        for one in waiting[MOST_CHECKS], waiting[0]:
-            one.cancel()
-            self.failureResultOf(one)
-        self.assertEqual((self.held[0].called, len(self.checks)), (True, MOST_CHECKS))
-        other = self.begin(basic("ben", "p"), "another")
-        self.held[-1].callback(Login("User:ben"))
-        self.assertEqual(self.successResultOf(other).principal, "User:ben")
+        waiting = self.begin(basic("ann", "p"))
+        waiting.cancel()
+        self.failureResultOf(waiting)
+        self.assertTrue(self.held[0].called)
+        call = Call("GET", "/", (), {}, {"authorization": basic("ben", "p")}, b"", ANONYMOUS, "c")
+        waiting = Deferred.fromCoroutine(self.logins.session(call))
+        waiting.cancel()
+        self.failureResultOf(waiting)
+        self.clock.advance(0)
+        self.assertEqual(self.checks, ["ann"])
 
     def test_users_change_meanwhile(self) -> None:
         """A login whose check began before users have changed is not kept."""

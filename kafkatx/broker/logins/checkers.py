@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
+from zope.interface import implementer
 
 from kafkatx.broker.logins.jaas_users import JaasUsers, login_module
 from kafkatx.broker.logins.password_checks import PasswordChecks
@@ -16,6 +19,8 @@ from kafkatx.config.listeners import ListenerConfig
 from kafkatx.config.table.security import sasl as s
 from kafkatx.errors import SettingError
 from kafkatx.interfaces import Workers
+from kafkatx.interfaces.security.logins import ICredentialsChecker
+from kafkatx.net.admission.limits import network_of
 from kafkatx.net.fair_turns import FairTurns
 from kafkatx.security.sasl import oauthbearer, plain
 
@@ -29,6 +34,25 @@ _KAFKAS = {
 """The callback handlers of Apache Kafka that mean ours; OAUTHBEARER's was in another package before 4.0."""
 
 _WORKER, _FILES = "logins", "files of users"
+
+MOST_CHECKS, MOST_OF_ADDRESS = 64, 16
+"""Logins that an installed checker checks at the same time, and those of one address that wait for that."""
+
+
+@implementer(ICredentialsChecker)
+class InTurns:
+    """An installed checker, asked in turns of addresses; the check of a client that has gone is cancelled."""
+
+    def __init__(self, checker: Any) -> None:
+        self.checker = checker
+        self.credentialInterfaces = checker.credentialInterfaces
+        self._turns = FairTurns(MOST_CHECKS, MOST_OF_ADDRESS, cancels=True)
+
+    def requestAvatarId(self, credentials: Any) -> Deferred[Any]:
+        """Fire with what the checker returns; fail with its error, or with TooManyWaiting."""
+        address = network_of(getattr(credentials, "address", ""))
+        call = partial(self.checker.requestAvatarId, credentials)
+        return self._turns.run(address, call, credentials.username)
 
 
 class Checkers:
@@ -96,7 +120,7 @@ class Checkers:
             return FileUsers(path, self._workers(_FILES), checks)
         if self._find is None:
             raise SettingError(f"{s.KAFKATX_PLAIN_CHECKERS.name}={name}: there is no such checker")
-        return self._find(name)(self._config, self._workers)
+        return InTurns(self._find(name)(self._config, self._workers))
 
     def _tokens(self, own: ListenerConfig) -> Any:
         if importlib.util.find_spec("jwt") is None or importlib.util.find_spec("cryptography") is None:

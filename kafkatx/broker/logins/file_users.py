@@ -36,6 +36,8 @@ class FileUsers:
         self._path = path
         self._files = files
         self._checks = checks
+        self._looking = False
+        self._waiting: list[Deferred[None]] = []  # for the next look at the file
         self._seen: tuple[int, int] | None = None
         self._users: dict[str, str] = {}
         self._unknown = ""
@@ -46,11 +48,11 @@ class FileUsers:
 
     async def _check(self, credentials: Any) -> str:
         user, password = credentials.username.decode(), credentials.password.decode()
-        await self._files(self._load)
+        await self._look()
         hashed = self._users.get(user)
         if hashed is None or not self._checks.knows(credentials, hashed):
             await self._checks.check(credentials, hashed, partial(self._matches, password, hashed))
-            await self._files(self._load)
+            await self._look()
             if self._users.get(user) != hashed:
                 raise UnauthorizedLogin("the user's password was changed meanwhile")
         return str(user)
@@ -58,6 +60,29 @@ class FileUsers:
     def _matches(self, password: str, hashed: str | None) -> bool:
         self._unknown = self._unknown or hash_password("")
         return check_password(password, hashed or self._unknown)  # as long for unknown users
+
+    def _look(self) -> Deferred[None]:
+        """Load the file if it has changed; one look, begun after the call, serves all who wait for it.
+
+        A look for each login would be a queue before that of the checks, and not a fair one.
+        """
+        looked: Deferred[None] = Deferred()
+        self._waiting.append(looked)
+        if not self._looking:
+            self._begin_look()
+        return looked
+
+    def _begin_look(self) -> None:
+        self._looking = True
+        waiting, self._waiting = self._waiting, []
+        self._files(self._load).addBoth(self._end_look, waiting)
+
+    def _end_look(self, result: Any, waiting: list[Deferred[None]]) -> None:
+        self._looking = False
+        if self._waiting:
+            self._begin_look()
+        for looked in waiting:
+            looked.callback(result)
 
     def _load(self) -> None:
         try:

@@ -34,8 +34,9 @@ class Password(UsernamePassword):
 class PasswordChecks:
     """Checks user names and passwords.
 
-    The addresses of clients have turns one after the other, and the check of a client that has gone is
-    dropped. A password that was right before, for the same stored credentials, waits for nothing.
+    The addresses of clients have turns one after the other, those whose last password was wrong behind
+    others. The check of a client that has gone is dropped. A password that was right before, for the same
+    stored credentials, waits for nothing.
 
     :param turns: those of the broker.
     """
@@ -60,7 +61,9 @@ class PasswordChecks:
         """
         address = network_of(getattr(credentials, "address", ""))
         matched = await self._turns.run(address, partial(self._worker, matches), credentials.username)
-        if stored is None or not matched:
+        is_right = stored is not None and matched
+        self._turns.put_behind(address, not is_right)
+        if not is_right:
             raise UnauthorizedLogin("wrong password, or unknown user")
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()

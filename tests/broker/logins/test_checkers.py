@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import execute
+from twisted.cred.credentials import IUsernamePassword
+from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from kafkatx.broker.logins.checkers import Checkers
+from kafkatx.broker.logins.checkers import MOST_CHECKS, MOST_OF_ADDRESS, Checkers, InTurns
 from kafkatx.broker.logins.file_users import FileUsers
 from kafkatx.broker.logins.jaas_users import JaasUsers
 from kafkatx.broker.logins.own_login import own_login
+from kafkatx.broker.logins.password_checks import Password
 from kafkatx.broker.logins.scram_users import ScramPasswords, ScramUsers
 from kafkatx.broker.logins.tokens.checker import TokenChecker
 from kafkatx.broker.password_turns import password_turns
 from kafkatx.config import BrokerConfig
 from kafkatx.errors import SettingError
+from kafkatx.net.fair_turns import TooManyWaiting
 from kafkatx.security.jaas import PLAIN, SCRAM
 
 JAAS = "listener.name.sasl_ssl.plain.sasl.jaas.config"
@@ -53,9 +56,9 @@ class CheckersTests(SettingsTestCase):
                 "kafkatx.users.file": "x",
                 "listener.name.sasl_ssl.plain.sasl.server.callback.handler.class": KAFKAS,
             },
-            lambda name: lambda config, workers: name,
+            lambda name: lambda config, workers: JaasUsers({}),
         )
-        self.assertEqual(found, [FileUsers, JaasUsers, ScramPasswords, str])
+        self.assertEqual(found, [FileUsers, JaasUsers, ScramPasswords, InTurns])
         self.assertEqual(self.kinds("SCRAM-SHA-512", {}), [ScramUsers])
         url = {"sasl.oauthbearer.jwks.endpoint.url": "https://issuer.example/keys"}
         self.assertEqual(self.kinds("OAUTHBEARER", url), [TokenChecker])
@@ -95,6 +98,36 @@ class CheckersTests(SettingsTestCase):
             file.write(f'KafkaServer {{ {PLAIN} required user_a="sesame" }};')
         self.refused("PLAIN", settings, f"kafkatx.jaas.file={path}: an entry has no ;")
         self.refused("PLAIN", {"kafkatx.jaas.file": "/no/such"}, "cannot be read: No such file")
+
+
+class InTurnsTests(SynchronousTestCase):
+    credentialInterfaces = (IUsernamePassword,)
+
+    def requestAvatarId(self, credentials: Any) -> Deferred[str]:
+        """Check a password, as an installed checker does."""
+        self.checks.append((credentials.address, Deferred()))
+        return self.checks[-1][1]
+
+    def test_turns(self) -> None:
+        """An installed checker makes a limited number of checks; addresses have turns, and limits."""
+        self.checks: list[tuple[str, Deferred[str]]] = []
+        checker = InTurns(self)
+        self.assertEqual(checker.credentialInterfaces, self.credentialInterfaces)
+
+        def check(address: str) -> Deferred[str]:
+            return checker.requestAvatarId(Password(b"ann", b"p", address))
+
+        first, *rest = [check("1.1.1.1") for _ in range(MOST_CHECKS + MOST_OF_ADDRESS)]
+        self.failureResultOf(check("1.1.1.1"), TooManyWaiting)
+        other = check("2.2.2.2")
+        self.assertEqual(len(self.checks), MOST_CHECKS)
+        self.checks[0][1].callback("ann")
+        self.assertEqual(self.successResultOf(first), "ann")
+        rest[0].cancel()
+        self.failureResultOf(rest[0])
+        self.assertEqual([address for address, _ in self.checks[MOST_CHECKS:]], ["1.1.1.1", "2.2.2.2"])
+        self.checks[-1][1].callback("ben")
+        self.assertEqual(self.successResultOf(other), "ben")
 
 
 class OwnLoginTests(SettingsTestCase):

@@ -81,6 +81,25 @@ class FileUsersTests(SynchronousTestCase):
         self.write()
         self.failureResultOf(self.check("alice", "a"), UnauthorizedLogin)
 
+    def test_one_look(self) -> None:
+        """However many logins wait, one look at the file is under way, and the next one serves them all."""
+        looks: list[Deferred[None]] = []
+
+        def work(call: Any) -> Deferred[Any]:
+            looks.append(Deferred())
+            return looks[-1].addCallback(lambda _: call())
+
+        self.checker = FileUsers(self.path, work, PasswordChecks(self.work, password_turns()))
+        first, gone, last = (self.check("alice", password) for password in ("a", "a", "b"))
+        gone.cancel()
+        self.failureResultOf(gone)
+        self.assertEqual(len(looks), 1)
+        for number in range(3):
+            looks[number].callback(None)
+        self.assertEqual(self.successResultOf(first), "alice")
+        self.failureResultOf(last, UnauthorizedLogin)
+        self.assertEqual(len(looks), 3)
+
     def test_damaged(self) -> None:
         """A file that cannot be read has no users; the log says why, without its content."""
         for content in ("alice:secret", None):

@@ -53,6 +53,20 @@ class PasswordChecksTests(SynchronousTestCase):
         for one in wrong[:2]:
             self.failureResultOf(one, UnauthorizedLogin)
 
+    def test_wrong_addresses_are_behind(self) -> None:
+        """However many addresses had wrong passwords, a right one waits for one check of them at most."""
+        addresses = [f"192.0.2.{number}" for number in range(8)]
+        wrong = [self.check("eve", address) for _ in range(2) for address in addresses]
+        self.finish(len(addresses))
+        self.checked.clear()
+        right = self.check("ann", "198.51.100.1", True)
+        self.finish(3)
+        self.assertEqual(self.checked, ["eve", "ann", "eve"])
+        self.successResultOf(right)
+        self.finish(6)
+        for one in wrong:
+            self.failureResultOf(one, UnauthorizedLogin)
+
     def test_too_many(self) -> None:
         """An address with many checks that wait is refused at once; another user of it takes a place."""
         waiting = [self.check("eve", "192.0.2.1") for _ in range(MOST_OF_ADDRESS + 1)]

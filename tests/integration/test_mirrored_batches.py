@@ -5,6 +5,7 @@ The records of topics are written by the test itself, as the controller of a lin
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from types import MappingProxyType
@@ -97,7 +98,8 @@ def compare(case: SynchronousTestCase, bootstrap: str, source: str) -> int:
     code, out, err = run("-b", bootstrap, "--source", source, "-t", TOPIC)
     case.assertEqual(code, 0, out + err)
     case.assertIn("0 differences", err)
-    return int(err.split(" batches", 1)[0].rsplit(" ", 1)[1])
+    (batches,) = re.findall(r"([\d,]+) batch(?:es)? compared", err)
+    return int(batches.replace(",", ""))
 
 
 class MirrorCase(SynchronousTestCase):

@@ -218,7 +218,8 @@ HTTP_IDLE_TIMEOUT_MS = HTTP.integer(
 HTTP_MAX_CONNECTIONS = HTTP.integer(
     "kafkatx.http.max.connections",
     1000,
-    "Connections to the HTTP listener at the same time; further ones are closed at once.",
+    "Connections to the HTTP listener at the same time. Above it the connection gives way that is idle "
+    "longest, of the address with most; a further one is closed at once if none of its own address is idle.",
     low=1,
 )
 

@@ -75,8 +75,8 @@ its place, and what differs between reader and writer.
 
 *   proto2, proto3 and edition 2023. Imports are registered schemas by the name of the reference, or
     well-known files: `google/protobuf/*.proto`, `confluent/meta.proto`, `confluent/type/decimal.proto`,
-    and the date, time of day and money of `google/type`. A schema may also be a serialized
-    `FileDescriptorProto` in base64.
+    and `google/type/*.proto`. A schema may also be a serialized
+    `FileDescriptorProto` in base64; it is stored as text.
 *   Fields are compared by number; names may change. Fields may be added and removed, unless they are
     required.
 *   A type may change within its group: `int32`, `int64`, `uint32`, `uint64`, `bool` and enums; `sint32`

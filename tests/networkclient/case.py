@@ -8,6 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from kafkatx.wire.api import APIS
 from kafkatx.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -17,6 +18,9 @@ from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsRespo
 from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import FakeCluster, Log
 from tests.client.fakes import Network
+
+NEWEST = APIS[FindCoordinatorRequest.API_KEY].versions[-1]
+"""The highest version of FindCoordinator that this code has."""
 
 
 class ClusterTestCase(SynchronousTestCase):

@@ -18,7 +18,7 @@ from kafkatx.wire.messages.find_coordinator import (
 from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkatx.wire.messages.metadata import MetadataRequest, MetadataResponse
 from tests.client.fakes import Network
-from tests.networkclient.case import ClusterTestCase
+from tests.networkclient.case import NEWEST, ClusterTestCase
 
 
 class StartTests(ClusterTestCase):
@@ -162,7 +162,7 @@ class RequestTests(ClusterTestCase):
 
     def test_versions(self) -> None:
         """A caller may look up a version, and set one."""
-        self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest)), 4)
+        self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest)), NEWEST)
         self.assertEqual(self.network.result(self.cluster.version_for(2, FindCoordinatorRequest, 3)), 3)
         versions: list[int] = []
 

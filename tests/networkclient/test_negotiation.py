@@ -19,6 +19,7 @@ from kafkatx.wire.messages.list_groups import ListGroupsRequest
 from kafkatx.wire.messages.metadata import MetadataRequest
 from tests.blocking.fakes import LOSE_REQUEST
 from tests.client.fakes import Link, Network
+from tests.networkclient.case import NEWEST
 
 
 class NegotiationTests(SynchronousTestCase):
@@ -52,7 +53,7 @@ class NegotiationTests(SynchronousTestCase):
         self.ask()
         self.network.newest[FindCoordinatorRequest] = 1
         self.ask()
-        self.assertEqual(self.versions, [4, 1])
+        self.assertEqual(self.versions, [NEWEST, 1])
         self.assertEqual(len(self.network.links), 2)
 
     def test_old(self) -> None:
@@ -92,7 +93,7 @@ class NegotiationTests(SynchronousTestCase):
 
         self.patch(Link, "versions", versions)
         self.ask()
-        self.assertEqual((asked, self.versions, len(self.network.links)), ([3, 2], [4], 1))
+        self.assertEqual((asked, self.versions, len(self.network.links)), ([3, 2], [NEWEST], 1))
 
     def test_refused(self) -> None:
         """An error in the response is raised, and the connection is closed."""

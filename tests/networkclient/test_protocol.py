@@ -17,6 +17,7 @@ from kafkatx.wire.messages.find_coordinator import FindCoordinatorRequest, FindC
 from kafkatx.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkatx.wire.messages.produce import ProduceRequest
 from tests.client.fakes import NOTHING, Endpoint, Link, Network
+from tests.networkclient.case import NEWEST
 
 
 def ask(key: str) -> FindCoordinatorRequest:
@@ -143,7 +144,7 @@ class ProtocolTests(SynchronousTestCase):
         good = self.ask("good")
         self.network.pump()
         self.assertEqual(self.successResultOf(good).port, 4)
-        self.assertEqual(self.protocol.version_for(FindCoordinatorRequest), 4)
+        self.assertEqual(self.protocol.version_for(FindCoordinatorRequest), NEWEST)
         self.assertEqual(self.protocol.version_for(FindCoordinatorRequest, 2), 2)
         self.assertRaises(RequestError, self.protocol.version_for, ListGroupsRequest)
 

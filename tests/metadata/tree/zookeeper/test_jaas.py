@@ -21,7 +21,10 @@ REFUSED = (
     ("Client { };", "its section Client has another module than org.apache"),
     ("Client { com.sun.security.auth.module.Krb5LoginModule required; };", "its section Client has another"),
     (f'Client {{ {MODULE} required username="kafka"; }};', "its section Client has no password"),
-    (f'Client {{\n {MODULE} required\n username="kafka', "line 3 cannot be read"),
+    (
+        f'Client {{\n {MODULE} required\n username="kafka',
+        "a quote or a comment that begins in line 3 has no end",
+    ),
 )
 
 

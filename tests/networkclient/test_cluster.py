@@ -174,7 +174,7 @@ class RequestTests(ClusterTestCase):
         choices: list[dict[str, Any]] = [{"version": 1}, {"at_most": 2}, {}]
         for options in choices:
             self.network.result(self.cluster.request(2, FindCoordinatorRequest(), **options))
-        self.assertEqual(versions, [1, 2, 4])
+        self.assertEqual(versions, [1, 2, NEWEST])
 
     def test_closed(self) -> None:
         """Pending and later calls fail with ClientClosed after a close."""

@@ -14,6 +14,7 @@ from benchmarks.compare.results import Results, cells
 from benchmarks.compare.runner import WARM_UPS, Manner, Tell, run, sittings, taking_part
 from benchmarks.compare.systems import SYSTEMS
 from benchmarks.compare.systems.system import System, log_path
+from tests.until import until
 
 MEASURED = json.dumps({"messages": 10, "bytes": 2000, "seconds": 0.5, "cpu_s": 0.1, "errors": 0})
 RIVALS = ("rabbitmq", "activemq")
@@ -190,10 +191,12 @@ class RunTests(SynchronousTestCase):
         running: list[list[str]] = []
         systems = [FakeSystem(name, kafka=True) for name in ("kafkatx", "kafka-4")]
 
+        def names() -> list[str]:
+            return [one.name for one in systems if one.servers and not stopped(one.servers[-1])]
+
         def look(system: FakeSystem, *_: object) -> list[str]:
-            servers = [one.servers[-1] for one in systems if one.servers]
-            running.append([one.name for one in systems if one.servers and not stopped(one.servers[-1])])
-            self.assertTrue(servers)
+            until(lambda: len(names()) == 1, "the others are stopped: a signal takes its time")
+            running.append(names())
             return ["echo", MEASURED]
 
         for system in systems:

@@ -223,7 +223,7 @@ _IN_WORDS = {
         "the name is not allowed, or differs from another topic's in dots and underscores alone"
     ),
 }
-"""What codes mean whose names do not say it. Metadata has no message, so that a client can know no more."""
+"""Meanings of codes whose names do not say them; replies of Metadata have no message beside the code."""
 
 
 _FATAL = frozenset(

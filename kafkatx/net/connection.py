@@ -48,7 +48,7 @@ HELD_BYTES = 1 << 20
 """Reading pauses while more bytes of requests than this wait to be served."""
 
 FRAME_BYTES = 192
-"""What a request that waits takes beside its bytes: many that are tiny take more than those."""
+"""Memory of a waiting request beside its bytes; many tiny requests take more of it than of bytes."""
 
 PINNED_BYTES = 64 << 10
 """Requests that wait are copied if the reads that they are parts of are larger by this and twice as large."""
